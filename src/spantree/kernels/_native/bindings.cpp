@@ -1,0 +1,50 @@
+// The Python module spantree.kernels._native. Tensors arrive as addresses: the one caller,
+// kernels/native.py, has made sure of their type, shape, order and life.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "dispatch.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+template <class T>
+T* pointer(std::uintptr_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.attr("MAX_ORDER") = spantree::kMaxOrder;
+  m.def(
+      "run",
+      [](std::uintptr_t log_weights, std::uintptr_t lengths,
+         const std::vector<std::uintptr_t>& directions, std::uintptr_t log_partition,
+         std::uintptr_t jet, std::uintptr_t status, std::ptrdiff_t count, std::ptrdiff_t n,
+         std::ptrdiff_t copies, int real_bytes, int order, bool single_root, bool always_wide,
+         int threads) {
+        spantree::Job job;
+        job.log_weights = pointer<const void>(log_weights);
+        job.lengths = pointer<const std::int64_t>(lengths);
+        for (std::size_t q = 0; q < directions.size() && q < spantree::kMaxOrder; ++q)
+          job.directions[q] = pointer<const void>(directions[q]);
+        job.log_partition = pointer<void>(log_partition);
+        job.jet = pointer<void>(jet);
+        job.status = pointer<std::int8_t>(status);
+        job.count = count, job.n = n, job.copies = copies;
+        job.real_bytes = real_bytes, job.order = order, job.threads = threads;
+        job.single_root = single_root, job.always_wide = always_wide;
+        const nb::gil_scoped_release release;
+        spantree::run(job);
+      },
+      nb::arg("log_weights"), nb::arg("lengths"), nb::arg("directions"), nb::arg("log_partition"),
+      nb::arg("jet"), nb::arg("status"), nb::arg("count"), nb::arg("n"), nb::arg("copies"),
+      nb::arg("real_bytes"), nb::arg("order"), nb::arg("single_root"), nb::arg("always_wide"),
+      nb::arg("threads"));
+  m.def("instruction_sets", &spantree::instruction_sets);
+  m.def("use_instruction_set", &spantree::use_instruction_set, nb::arg("name"));
+}

@@ -1,0 +1,125 @@
+#include "dispatch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+
+#include "engine.hpp"
+#include "threads.hpp"
+
+namespace spantree {
+
+#if defined(__x86_64__)
+namespace avx512 { extern const Engine engine; }
+namespace avx2 { extern const Engine engine; }
+namespace baseline { extern const Engine engine; }
+#else
+namespace neon { extern const Engine engine; }
+#endif
+
+namespace {
+
+std::vector<const Engine*> available() {
+  std::vector<const Engine*> engines;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    engines.push_back(&avx512::engine);
+  if (fma) engines.push_back(&avx2::engine);
+  engines.push_back(&baseline::engine);
+#else
+  engines.push_back(&neon::engine);
+#endif
+  return engines;
+}
+
+const std::vector<const Engine*>& engines() {
+  static const std::vector<const Engine*> all = available();
+  return all;
+}
+
+std::atomic<const Engine*> chosen{nullptr};
+
+const Engine& engine() {
+  const Engine* current = chosen.load(std::memory_order_relaxed);
+  return current ? *current : *engines().front();
+}
+
+// Up to this length sentences are solved side by side, beyond it one at a time.
+constexpr std::ptrdiff_t kLongestAcross = 56;
+
+// The size a sentence is padded to: a function of its own length alone, so that neither its
+// neighbours nor the width of the batch can change a bit of its result.
+std::ptrdiff_t padded(std::ptrdiff_t length) {
+  const std::ptrdiff_t step = length <= 4 ? 1 : length <= 12 ? 2 : length <= 32 ? 4 : 8;
+  return (length + step - 1) / step * step;
+}
+
+// Items that one thread solves in one go.
+struct Pack {
+  std::ptrdiff_t nodes;  // padded
+  const std::ptrdiff_t* items;
+  int count;
+};
+
+std::vector<Pack> packs_of(const std::vector<std::ptrdiff_t>& items, const Job& job, int lanes) {
+  std::vector<Pack> packs;
+  for (std::size_t at = 0; at < items.size();) {
+    const std::ptrdiff_t nodes = padded(job.length(items[at]));
+    const int most = nodes > kLongestAcross ? 1 : lanes;
+    int count = 1;
+    while (count < most && at + count < items.size() &&
+           padded(job.length(items[at + count])) == nodes)
+      ++count;
+    packs.push_back({nodes, &items[at], count});
+    at += count;
+  }
+  return packs;
+}
+
+}  // namespace
+
+void run(const Job& job) {
+  const Engine& best = engine();
+  std::vector<std::ptrdiff_t> items(job.count);
+  for (std::ptrdiff_t i = 0; i < job.count; ++i) items[i] = i;
+  // Longest first: the last piece of work should be a short one.
+  if (job.lengths)
+    std::stable_sort(items.begin(), items.end(), [&](auto a, auto b) {
+      return padded(job.length(a)) > padded(job.length(b));
+    });
+  const std::vector<Pack> packs = packs_of(items, job, best.lanes);
+
+  double work = 0;  // multiply-adds, roughly, with what is not cubic
+  for (const Pack& p : packs)
+    work += double(p.nodes) * p.nodes * (p.nodes + 30) * (p.nodes > kLongestAcross ? 1 : 8) * job.copies;
+  // Waking a thread costs some microseconds; a piece should be worth more than that.
+  constexpr double kWorthAThread = 2e5;
+  const int threads = std::max(1, std::min(job.threads, int(work / kWorthAThread)));
+
+  parallel_for(static_cast<std::ptrdiff_t>(packs.size()), threads, [&](std::ptrdiff_t i) {
+    thread_local Arena arena;
+    const Pack& p = packs[i];
+    if (p.nodes > kLongestAcross)
+      best.one(job, *p.items, p.nodes, arena);
+    else
+      best.many(job, p.items, p.count, p.nodes, arena);
+    arena.trim();
+  });
+}
+
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> names;
+  for (const Engine* e : engines()) names.emplace_back(e->name);
+  return names;
+}
+
+void use_instruction_set(const std::string& name) {
+  for (const Engine* e : engines())
+    if (name == e->name) return chosen.store(e);
+  throw std::invalid_argument("no such instruction set on this machine: " + name);
+}
+
+}  // namespace spantree

@@ -1,0 +1,18 @@
+// From a batch to packs, from packs to threads, on the best instruction set of this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job.hpp"
+
+namespace spantree {
+
+void run(const Job& job);
+
+// The instruction sets this build holds and this machine can run, best first, and a way to choose
+// another than the first (for tests and benchmarks).
+std::vector<std::string> instruction_sets();
+void use_instruction_set(const std::string& name);
+
+}  // namespace spantree

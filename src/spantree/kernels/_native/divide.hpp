@@ -1,0 +1,238 @@
+// Divide and conquer: from the weights of a graph to g and E, hence to all of G = dlog Z/dw.
+//
+//     G[i, j] = g[j] * E[i, j]
+//
+// To solve a set of nodes, split it; eliminate one half, solve the other, put the first back; and
+// the same with the halves exchanged. A single node j has g[j] = 1 / w[root, j]. About 1.28 N^3
+// multiply-adds in all, none of which subtracts.
+#pragma once
+
+#include <algorithm>
+
+#include "elimination.hpp"
+#include "job.hpp"
+
+namespace spantree::SPANTREE_ISA {
+
+// The two factors of G, in cells.
+template <class T>
+struct Green {
+  Grid<T> walks;  // E: rows 0 (root), 1..N; columns 0..N-1
+  T* at_root;     // g
+};
+
+// One half step, between its elimination and its back-substitution.
+template <class T>
+struct Half {
+  Grid<T> w;
+  Index nodes, kept;                // how many
+  Index first_kept, first_dropped;  // which, among all nodes of the graph
+  Lineage lineage;
+};
+
+// What both layouts share: half steps, and what is learnt on the way.
+template <class Layout, class T>
+class Divider {
+ public:
+  // Z: the product of the pivots met while the first node of all is kept, and of its weight from
+  // the root.
+  Wide partition() const { return partition_; }
+  Mask dead() const { return dead_; }
+
+ protected:
+  Divider(Arena& arena, Green<T> green, bool with_walks)
+      : arena_(arena), green_(green), with_walks_(with_walks) {}
+
+  // Copies a subproblem so that the kept nodes come first, and eliminates the others.
+  Half<T> split(Grid<T> w, Index nodes, Index first, Index front, bool keep_front,
+                Lineage lineage) {
+    constexpr Index width = Layout::width;
+    const Index kept = keep_front ? front : nodes - front, dropped = nodes - kept;
+    const Index keep_at = keep_front ? 0 : front, drop_at = keep_front ? front : 0;
+    Grid<T> copy{arena_.take<T>((nodes + 1) * (nodes / width)), nodes / width};
+    const auto copy_rows = [&](Index to, Index from, Index count) {
+      for (Index i = 0; i < count; ++i) {
+        T* target = copy.row(to + i);
+        const T* source = w.row(from + i);
+        std::copy_n(source + keep_at / width, kept / width, target);
+        std::copy_n(source + drop_at / width, dropped / width, target + kept / width);
+      }
+    };
+    copy_rows(0, 0, 1);
+    copy_rows(1, 1 + keep_at, kept);
+    copy_rows(1 + kept, 1 + drop_at, dropped);
+    lineage.collapsed = Mask{};
+    const bool leads = first == 0 && keep_front;
+    eliminate<Layout>(copy, nodes, kept, lineage, [&](const T& pivot) {
+      if (leads) multiply(widened(Number<T>::value(pivot)));
+    });
+    dead_ |= lineage.dead;
+    return {copy, nodes, kept, first + keep_at, first + drop_at, lineage};
+  }
+
+  void join(const Half<T>& half) {
+    constexpr Index width = Layout::width;
+    const Index cell = half.first_kept / width;
+    const Grid<T>& e = green_.walks;
+    back_substitute<Layout>(half.w, half.nodes, half.kept,
+                            Walks<T>{e.row(0) + cell, e.row(1 + half.first_kept) + cell,
+                                     e.row(1 + half.first_dropped) + cell, e.stride});
+    if (any(half.lineage.collapsed)) [[unlikely]]
+      for (Index j = cell; j < cell + half.kept / width; ++j)
+        e.cells[j] = select(half.lineage.collapsed, Number<T>::constant(Pack{}), e.cells[j]);
+  }
+
+  void multiply(Wide factor) {
+    const Wide product = partition_ * factor;
+    partition_ = normalised(product.significand, product.exponent);
+  }
+
+  Arena& arena_;
+  Green<T> green_;
+  bool with_walks_;
+  Wide partition_{broadcast(1.0), Pack{}};
+  Mask dead_{};
+};
+
+// Several graphs of one size side by side.
+template <class T>
+class ManyGraphs : public Divider<Across, T> {
+ public:
+  ManyGraphs(Arena& arena, Green<T> green, bool with_walks)
+      : Divider<Across, T>(arena, green, with_walks) {}
+
+  void solve(Grid<T> w, Index nodes, Index first, Lineage lineage) {
+    if (nodes == 1) return leaf(w, first, lineage);
+    for (bool keep_front : {true, false}) {
+      const auto mark = this->arena_.mark();
+      const Half<T> half = this->split(w, nodes, first, (nodes + 1) / 2, keep_front, lineage);
+      solve(half.w, half.kept, half.first_kept, half.lineage);
+      if (this->with_walks_) this->join(half);
+      this->arena_.release(mark);
+      if (!this->with_walks_) return;
+    }
+  }
+
+ private:
+  void leaf(Grid<T> w, Index node, Lineage) {
+    const T one = Number<T>::constant(broadcast(1.0));
+    const Mask none = is_zero(w.cells[0]);
+    this->dead_ |= none;
+    const T weight = select(none, one, w.cells[0]);
+    if (node == 0) this->multiply(widened(Number<T>::value(weight)));
+    if (!this->with_walks_) return;
+    this->green_.at_root[node] = reciprocal(weight);
+    this->green_.walks.row(0)[node] = one;
+    this->green_.walks.row(1 + node)[node] = Number<T>::constant(Pack{});
+  }
+};
+
+// One large graph, several columns a cell. The recursion ends at subproblems of kLeaf nodes; eight
+// of these at a time are solved side by side, as if they were graphs of their own.
+template <class T>
+class OneGraph : public Divider<Within, T> {
+ public:
+  static constexpr Index kLeaf = 8, kLeaves = 8;
+
+  OneGraph(Arena& arena, Green<T> green, bool with_walks)
+      : Divider<Within, T>(arena, green, with_walks) {}
+
+  void solve(Grid<T> w, Index nodes, Index first, Lineage lineage) {
+    if (nodes <= kLeaf * kLeaves) return solve_bottom(w, nodes, first, lineage);
+    for (bool keep_front : {true, false}) {
+      const auto mark = this->arena_.mark();
+      const Half<T> half = this->split(w, nodes, first, front(nodes), keep_front, lineage);
+      solve(half.w, half.kept, half.first_kept, half.lineage);
+      if (this->with_walks_) this->join(half);
+      this->arena_.release(mark);
+      if (!this->with_walks_) return;
+    }
+  }
+
+ private:
+  static constexpr Index kLeafCells = (kLeaf + 1) * kLeaf;
+  static Index front(Index nodes) { return (nodes / kLeaf + 1) / 2 * kLeaf; }
+
+  struct Bottom {
+    std::vector<Half<T>> halves;
+    T* leaves;  // packs of leaves, each leaf a lane
+    Mask root_counts[kLeaves] = {}, dead[kLeaves] = {};
+    Index first;
+  };
+
+  void solve_bottom(Grid<T> w, Index nodes, Index first, Lineage lineage) {
+    const auto mark = this->arena_.mark();
+    const Index count = this->with_walks_ ? nodes / kLeaf : 1;
+    const Index packs = (count + kLanes - 1) / kLanes;
+    Bottom bottom;
+    bottom.first = first;
+    bottom.leaves = this->arena_.template take<T>(packs * kLeafCells);
+    // Idle lanes hold ones: any graph that has a tree will do.
+    std::fill_n(bottom.leaves, packs * kLeafCells, Number<T>::constant(broadcast(1.0)));
+    descend(bottom, w, nodes, first, lineage);
+    for (Index pack = 0; pack < packs; ++pack)
+      solve_leaves(bottom, pack, std::min<Index>(count - pack * kLanes, kLanes));
+    if (this->with_walks_)
+      for (auto half = bottom.halves.rbegin(); half != bottom.halves.rend(); ++half)
+        this->join(*half);
+    this->arena_.release(mark);
+  }
+
+  void descend(Bottom& bottom, Grid<T> w, Index nodes, Index first, Lineage lineage) {
+    if (nodes == kLeaf) return put_leaf(bottom, w, (first - bottom.first) / kLeaf, lineage);
+    for (bool keep_front : {true, false}) {
+      const Half<T> half = this->split(w, nodes, first, front(nodes), keep_front, lineage);
+      bottom.halves.push_back(half);
+      descend(bottom, half.w, half.kept, half.first_kept, half.lineage);
+      if (!this->with_walks_) return;
+    }
+  }
+
+  // The doubles of column j of a row of cells, plane by plane.
+  static double* at(T* row, Index j, int plane) {
+    return reinterpret_cast<double*>(row + j / kLanes) + plane * kLanes + j % kLanes;
+  }
+  static double* at_leaf(T* cells, Index cell, Index lane, int plane) {
+    return reinterpret_cast<double*>(cells + cell) + plane * kLanes + lane;
+  }
+
+  void put_leaf(Bottom& bottom, Grid<T> w, Index leaf, Lineage lineage) {
+    const Index pack = leaf / kLanes, lane = leaf % kLanes;
+    T* cells = bottom.leaves + pack * kLeafCells;
+    bottom.root_counts[pack][lane] = lineage.root_counts[0];
+    for (Index i = 0; i <= kLeaf; ++i)
+      for (Index j = 0; j < kLeaf; ++j)
+        for (int p = 0; p < kPlanes<T>; ++p)
+          *at_leaf(cells, i * kLeaf + j, lane, p) = *at(w.row(i), j, p);
+  }
+
+  void solve_leaves(Bottom& bottom, Index pack, Index count) {
+    const auto mark = this->arena_.mark();
+    T* walks = this->arena_.template take<T>(kLeafCells);
+    T at_root[kLeaf];
+    ManyGraphs<T> graphs(this->arena_, Green<T>{{walks, kLeaf}, at_root}, this->with_walks_);
+    graphs.solve({bottom.leaves + pack * kLeafCells, kLeaf}, kLeaf, 0,
+                 Lineage{bottom.root_counts[pack]});
+    for (Index lane = 0; lane < count; ++lane) {
+      const Index node = bottom.first + (pack * kLanes + lane) * kLeaf;
+      const Wide partition = graphs.partition();
+      if (node == 0) this->multiply(lane_of(&partition, lane));
+      this->dead_ |= Mask{} + graphs.dead()[lane];
+      if (this->with_walks_) take_leaf(walks, at_root, lane, node);
+    }
+    this->arena_.release(mark);
+  }
+
+  void take_leaf(T* walks, T* at_root, Index lane, Index node) {
+    const Grid<T>& e = this->green_.walks;
+    for (Index j = 0; j < kLeaf; ++j)
+      for (int p = 0; p < kPlanes<T>; ++p) {
+        *at(this->green_.at_root, node + j, p) = *at_leaf(at_root, j, lane, p);
+        *at(e.row(0), node + j, p) = *at_leaf(walks, j, lane, p);
+        for (Index i = 0; i < kLeaf; ++i)
+          *at(e.row(1 + node + i), node + j, p) = *at_leaf(walks, (1 + i) * kLeaf + j, lane, p);
+      }
+  }
+};
+
+}  // namespace spantree::SPANTREE_ISA
