@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "dispatch.hpp"
 
 namespace nb = nanobind;
@@ -20,6 +22,8 @@ T* pointer(std::uintptr_t address) {
 
 NB_MODULE(_native, m) {
   m.attr("MAX_ORDER") = spantree::kMaxOrder;
+  m.attr("NO_TREE") = static_cast<int>(spantree::kNoTree);
+  m.attr("NOT_A_NUMBER") = static_cast<int>(spantree::kNotANumber);
   m.def(
       "run",
       [](std::uintptr_t log_weights, std::uintptr_t lengths,
@@ -40,6 +44,8 @@ NB_MODULE(_native, m) {
         job.single_root = single_root, job.always_wide = always_wide;
         const nb::gil_scoped_release release;
         spantree::run(job);
+        return std::all_of(job.status, job.status + count,
+                           [](std::int8_t s) { return s == spantree::kFine; });
       },
       nb::arg("log_weights"), nb::arg("lengths"), nb::arg("directions"), nb::arg("log_partition"),
       nb::arg("jet"), nb::arg("status"), nb::arg("count"), nb::arg("n"), nb::arg("copies"),

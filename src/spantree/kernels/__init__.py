@@ -1,0 +1,1 @@
+"""The engine: numbers in, numbers out."""

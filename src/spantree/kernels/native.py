@@ -1,0 +1,65 @@
+"""The door to the C++ kernel: tensors in, tensors out."""
+
+import torch
+from torch import Tensor
+
+from spantree.kernels import _native
+
+__all__ = ["MAX_ORDER", "NOT_A_NUMBER", "NO_TREE", "run"]
+
+MAX_ORDER: int = _native.MAX_ORDER
+NO_TREE: int = _native.NO_TREE
+NOT_A_NUMBER: int = _native.NOT_A_NUMBER
+
+
+def run(
+    log_weights: Tensor,
+    lengths: Tensor | None,
+    directions: tuple[Tensor, ...] = (),
+    *,
+    single_root: bool,
+    with_jet: bool = True,
+    always_wide: bool = False,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Log Z and the jet of order ``len(directions)`` of a batch of graphs.
+
+    Args:
+        log_weights: ``(B, n, n)``, float32 or float64, on the CPU.
+        lengths: ``(B,)``, or None if all are ``n - 1``.
+        directions: at most ``MAX_ORDER`` tensors ``(K, B, n, n)`` of the same dtype.
+        single_root: whether exactly one edge leaves the root.
+        with_jet: whether the jet is wanted; log Z alone costs a quarter.
+        always_wide: compute everything with exponents of their own (a check of that path).
+
+    Returns:
+        log Z ``(B,)``; the jet, ``(B, n, n)`` without directions and ``(K, B, n, n)`` with; and
+        None, or if some item is not fine the status of each ``(B,)``: 0, ``NO_TREE``, or
+        ``NOT_A_NUMBER`` for NaN or +inf on an edge.
+    """
+    count, n = log_weights.shape[0], log_weights.shape[-1]
+    order = len(directions) if with_jet else -1
+    log_weights = log_weights.contiguous()
+    directions = tuple(u.contiguous() for u in directions)
+    if lengths is not None:
+        lengths = lengths.to(torch.int64).contiguous()
+    log_partition = log_weights.new_empty(count)
+    shape = directions[0].shape if directions else log_weights.shape
+    jet = log_weights.new_empty(shape if with_jet else 0)
+    status = torch.empty(count, dtype=torch.int8)
+    all_fine = _native.run(
+        log_weights.data_ptr(),
+        lengths.data_ptr() if lengths is not None else 0,
+        [u.data_ptr() for u in directions],
+        log_partition.data_ptr(),
+        jet.data_ptr() if with_jet else 0,
+        status.data_ptr(),
+        count,
+        n,
+        directions[0].shape[0] if directions else 1,
+        log_weights.element_size(),
+        order,
+        single_root,
+        always_wide,
+        torch.get_num_threads(),
+    )
+    return log_partition, jet, None if all_fine else status
