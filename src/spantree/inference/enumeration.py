@@ -4,7 +4,6 @@ The oracle for graphs of at most about five nodes. It shares no code with the
 elimination that it checks, and it is differentiable to any order.
 """
 
-from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -13,11 +12,8 @@ from torch import Tensor
 __all__ = ["enumerate_trees", "log_partition_by_enumeration", "tree_scores"]
 
 
-@lru_cache(maxsize=32)
 def enumerate_trees(num_nodes: int, root: Literal["single", "multi"] = "single") -> Tensor:
     """List every tree over the root 0 and the nodes ``1..num_nodes``.
-
-    The result is cached: treat it as read-only.
 
     Args:
         num_nodes: How many nodes there are beside the root; 6 is already slow.

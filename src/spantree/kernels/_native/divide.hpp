@@ -54,8 +54,9 @@ class Divider {
       for (Index i = 0; i < count; ++i) {
         T* target = copy.row(to + i);
         const T* source = w.row(from + i);
-        std::copy_n(source + keep_at / width, kept / width, target);
-        std::copy_n(source + drop_at / width, dropped / width, target + kept / width);
+        for (Index j = 0; j < kept / width; ++j) target[j] = source[keep_at / width + j];
+        target += kept / width;
+        for (Index j = 0; j < dropped / width; ++j) target[j] = source[drop_at / width + j];
       }
     };
     copy_rows(0, 0, 1);
@@ -102,7 +103,8 @@ class ManyGraphs : public Divider<Across, T> {
       : Divider<Across, T>(arena, green, with_walks) {}
 
   void solve(Grid<T> w, Index nodes, Index first, Lineage lineage) {
-    if (nodes == 1) return leaf(w, first, lineage);
+    if (nodes == 1) return leaf(w.cells[0], first);
+    if (nodes == 2 && solve_pair(w, first, lineage)) return;
     for (bool keep_front : {true, false}) {
       const auto mark = this->arena_.mark();
       const Half<T> half = this->split(w, nodes, first, (nodes + 1) / 2, keep_front, lineage);
@@ -114,11 +116,33 @@ class ManyGraphs : public Divider<Across, T> {
   }
 
  private:
-  void leaf(Grid<T> w, Index node, Lineage) {
+  // Two nodes by hand, which is what the recursion mostly meets: the same operations, without the
+  // copies. Leaves all that is not usual to the general way.
+  bool solve_pair(Grid<T> w, Index first, Lineage lineage) {
+    const T zero = Number<T>::constant(Pack{});
+    T pivot[2], weight[2], walk[2];
+    for (int a : {0, 1}) {
+      const int b = 1 - a;
+      const T root = w.cells[b], head = w.row(1 + a)[b];
+      pivot[a] = head + select(lineage.root_counts, root, zero);
+      walk[a] = root * reciprocal(pivot[a]);
+      weight[a] = fma(walk[a], w.row(1 + b)[a], w.cells[a]);
+    }
+    if (any(is_zero(pivot[0]) | is_zero(pivot[1]))) [[unlikely]] return false;
+    if (first == 0) this->multiply(widened(Number<T>::value(pivot[0])));
+    leaf(weight[0], first);
+    if (!this->with_walks_) return true;
+    leaf(weight[1], first + 1);
+    this->green_.walks.row(2 + first)[first] = walk[0];
+    this->green_.walks.row(1 + first)[first + 1] = walk[1];
+    return true;
+  }
+
+  void leaf(T weight, Index node) {
     const T one = Number<T>::constant(broadcast(1.0));
-    const Mask none = is_zero(w.cells[0]);
+    const Mask none = is_zero(weight);
     this->dead_ |= none;
-    const T weight = select(none, one, w.cells[0]);
+    weight = select(none, one, weight);
     if (node == 0) this->multiply(widened(Number<T>::value(weight)));
     if (!this->with_walks_) return;
     this->green_.at_root[node] = reciprocal(weight);

@@ -18,20 +18,6 @@ struct Outcome {
 // no marginal by more than that times this.
 inline constexpr double kLargestTrusted = 0x1p50;
 
-constexpr int kIrregular = FE_UNDERFLOW | FE_OVERFLOW | FE_INVALID | FE_DIVBYZERO;
-
-// The lanes that hold an edge i -> j or could hold it, j in cell `cell`.
-Mask inside(Across, const Group& g, Index i, Index cell) {
-  Mask lengths;
-  for (int lane = 0; lane < kLanes; ++lane) lengths[lane] = g.lengths[lane];
-  return lengths >= Mask{} + std::max(i, cell + 1);
-}
-Mask inside(Within, const Group& g, Index i, Index cell) {
-  Mask columns;
-  for (int lane = 0; lane < kLanes; ++lane) columns[lane] = cell * kLanes + lane;
-  return (columns < Mask{} + g.lengths[0]) & (Mask{} - (i <= g.lengths[0]));
-}
-
 Mask all_of(Across, Mask m) { return m; }
 Mask all_of(Within, Mask m) { return ~(Mask{} - any(~m)); }
 template <class Layout>
@@ -68,17 +54,20 @@ class Attempt {
     const Reach reach = exponentiate<Layout>(log_weights_, scale, directions_, nodes_, w);
     const Green<T> green{{arena_.take<T>(with_jet ? size_ : 0), cells_}, arena_.take<T>(cells_)};
 
-    std::feclearexcept(kIrregular);
+    left_range();
     Solver solver(arena_, green, with_jet);
     solver.solve(w, nodes_, 0, Lineage{Mask{} - !job_.single_root});
-    const bool irregular = std::fetestexcept(kIrregular) != 0;
+    const bool irregular = left_range();
 
     const Mask bad = any_of(Layout{}, reach.bad), dead = any_of(Layout{}, solver.dead()) & ~bad;
     Mask trusted = ~Mask{};
     if constexpr (std::is_same_v<Base, Plain>) {
-      const Mask exact = all_of(Layout{}, ~reach.far) & (Mask{} - !irregular);
-      const Mask bounded = with_jet ? bounded_by(green, kLargestTrusted) & ~dead : Mask{};
-      trusted = bad | (all_of(Layout{}, ~reach.near) & (exact | bounded));
+      const Mask below = any_of(Layout{}, reach.below);
+      if (irregular || any(below)) [[unlikely]] {
+        const Mask near = any_of(Layout{}, not_far_below<Layout>(log_weights_, scale, nodes_));
+        const Mask bounded = with_jet ? bounded_by(green, kLargestTrusted) & ~dead : Mask{};
+        trusted = bad | (~near & bounded) | (Mask{} - !irregular & ~below);
+      }
     }
     write_partition(scale, solver.partition(), bad, dead, trusted);
     if (with_jet && job_.jet) write_jet(w, green, bad, dead, trusted);

@@ -30,22 +30,19 @@ SPANTREE_INLINE ScaledExp scaled_exp(Difference d) {
   constexpr double kLn2High = 6.93147180369123816490e-01;  // 32 bits, so n * high is exact
   constexpr double kLn2Low = 1.90821492927058770002e-10;
   const Pack n = nearest_integer(d.value * kLog2e);
-  Pack r = fma(n, broadcast(-kLn2High), d.value);
-  const Pack rounded = r;
-  r = fma(n, broadcast(-kLn2Low), r);
-  const Pack low = fma(n, broadcast(-kLn2Low), rounded - r) + d.lost;
-  // Estrin's scheme on the coefficients 1/k!; the last two steps keep the leading 1 + r exact.
+  const Pack high = fma(n, broadcast(-kLn2High), d.value);
+  const Pack r = fma(n, broadcast(-kLn2Low), high);
+  const Pack low = fma(n, broadcast(-kLn2Low), high - r) + d.lost;
+  // Estrin's scheme on the coefficients 1/k!; the last steps keep the leading 1 + r exact.
   const Pack r2 = r * r, r4 = r2 * r2;
-  const Pack a = fma(r, broadcast(1.0 / 6), broadcast(1.0 / 2));
-  const Pack b = fma(r, broadcast(1.0 / 120), broadcast(1.0 / 24));
-  const Pack c = fma(r, broadcast(1.0 / 5040), broadcast(1.0 / 720));
-  const Pack e = fma(r, broadcast(1.0 / 362880), broadcast(1.0 / 40320));
-  const Pack f = fma(r, broadcast(1.0 / 39916800), broadcast(1.0 / 3628800));
-  const Pack g = fma(r, broadcast(1.0 / 6227020800), broadcast(1.0 / 479001600));
-  const Pack low_half = fma(b, r2, a);
-  const Pack middle = fma(e, r2, c);
-  const Pack high = fma(g, r2, f);
-  const Pack tail = fma(fma(high, r4, middle), r4, low_half);
+  const Pack c2 = fma(r, broadcast(1.0 / 6), broadcast(1.0 / 2));
+  const Pack c4 = fma(r, broadcast(1.0 / 120), broadcast(1.0 / 24));
+  const Pack c6 = fma(r, broadcast(1.0 / 5040), broadcast(1.0 / 720));
+  const Pack c8 = fma(r, broadcast(1.0 / 362880), broadcast(1.0 / 40320));
+  const Pack c10 = fma(r, broadcast(1.0 / 39916800), broadcast(1.0 / 3628800));
+  const Pack c12 = fma(r, broadcast(1.0 / 6227020800), broadcast(1.0 / 479001600));
+  const Pack top = fma(fma(c12, r2, c10), r4, fma(c8, r2, c6));
+  const Pack tail = fma(top, r4, fma(c4, r2, c2));
   const Pack p = fma(tail, r2, r) + 1.0;
   return {fma(p, low, p), n};
 }
@@ -53,12 +50,10 @@ SPANTREE_INLINE ScaledExp scaled_exp(Difference d) {
 // Weights this far below their column's heaviest edge are outside the range of doubles.
 inline constexpr double kSmallestLogWeight = -700.0;
 
-// exp(d) for d in -700..0; exactly 0 below.
-SPANTREE_INLINE Pack exp_or_zero(Difference d) {
-  const Mask representable = d.value >= kSmallestLogWeight;
-  const Difference safe{select(representable, d.value, Pack{}),
-                        select(representable, d.lost, Pack{})};
-  const ScaledExp x = scaled_exp(safe);
+// exp(d) where `representable` (d in -700..0), 0 elsewhere, even where d is not a number.
+SPANTREE_INLINE Pack exp_or_zero(Difference d, Mask representable) {
+  const ScaledExp x = scaled_exp({select(representable, d.value, Pack{}),
+                                  select(representable, d.lost, Pack{})});
   return select(representable, x.significand * power_of_two(x.exponent), Pack{});
 }
 

@@ -109,8 +109,8 @@ template <class T, int K>
 SPANTREE_INLINE Dual<T, K> reciprocal(const Dual<T, K>& a) {
   Dual<T, K> r;
   r.value = reciprocal(a.value);
-  const T slope = -(r.value * r.value);
-  for (int k = 0; k < K; ++k) r.tangent[k] = slope * a.tangent[k];
+  // In this order: the tangent is of the size of the value, whose square may leave the range.
+  for (int k = 0; k < K; ++k) r.tangent[k] = -(a.tangent[k] * r.value) * r.value;
   return r;
 }
 template <class T, int K>

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cfenv>
 #include <limits>
 
 #include "divide.hpp"
@@ -39,32 +38,59 @@ inline Group group_of(const Job& job, const Index* items, int count) {
   return g;
 }
 
+// The lanes of cell `cell` in row i that are inside their graphs.
+SPANTREE_INLINE Mask inside(Across, const Group& g, Index i, Index cell) {
+  Mask lengths;
+  for (int lane = 0; lane < kLanes; ++lane) lengths[lane] = g.lengths[lane];
+  return lengths >= Mask{} + std::max(i, cell + 1);
+}
+SPANTREE_INLINE Mask inside(Within, const Group& g, Index i, Index cell) {
+  Mask columns;
+  for (int lane = 0; lane < kLanes; ++lane) columns[lane] = cell * kLanes + lane;
+  return (columns < Mask{} + g.lengths[0]) & (Mask{} - (i <= g.lengths[0]));
+}
+
 // Reads one tensor of the job into rows of cells. What is not an edge gets `fill`.
 template <class Real>
 void read_as(Across, const Job& job, const Group& g, const void* tensor, Index copy, Index nodes,
-                double fill, Pack* cells) {
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const Real* from = static_cast<const Real*>(tensor) +
-                       (copy * job.count + g.items[lane]) * job.n * job.n + 1;
-    double* to = reinterpret_cast<double*>(cells) + lane;
-    const Index length = g.lengths[lane];
-    for (Index i = 0; i <= nodes; ++i) {
-      for (Index j = 0; j < nodes; ++j, to += kLanes)
-        *to = i <= length && j < length && i != j + 1 ? double(from[i * job.n + j]) : fill;
+             double fill, Pack* cells) {
+  const Real* from[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane)
+    from[lane] = static_cast<const Real*>(tensor) +
+                 (copy * job.count + g.items[lane]) * job.n * job.n + 1;
+  const bool ragged = *std::min_element(g.lengths, g.lengths + kLanes) < nodes;
+  const Index columns = std::min(nodes, job.n - 1), rows = std::min(nodes, job.n - 1);
+  if (ragged) std::fill_n(cells, (nodes + 1) * nodes, broadcast(fill));
+  for (Index i = 0; i <= rows; ++i) {
+    Pack* row = cells + i * nodes;
+    Index j = 0;
+    for (; j + kLanes <= columns; j += kLanes) {
+      Pack block[kLanes];
+      for (int lane = 0; lane < kLanes; ++lane) block[lane] = load(from[lane] + i * job.n + j);
+      transpose(block);
+      for (int k = 0; k < kLanes; ++k) row[j + k] = block[k];
     }
+    for (; j < columns; ++j)
+      for (int lane = 0; lane < kLanes; ++lane)
+        reinterpret_cast<double*>(row + j)[lane] = from[lane][i * job.n + j];
+    if (ragged)
+      for (j = 0; j < columns; ++j)
+        row[j] = select(inside(Across{}, g, i, j), row[j], broadcast(fill));
+    if (i > 0) row[i - 1] = broadcast(fill);
   }
 }
 
 template <class Real>
 void read_as(Within, const Job& job, const Group& g, const void* tensor, Index copy, Index nodes,
-                double fill, Pack* cells) {
+             double fill, Pack* cells) {
   const Real* from = static_cast<const Real*>(tensor) +
                      (copy * job.count + g.items[0]) * job.n * job.n + 1;
   double* to = reinterpret_cast<double*>(cells);
   const Index length = g.lengths[0];
   for (Index i = 0; i <= nodes; ++i, to += nodes) {
-    for (Index j = 0; j < nodes; ++j)
-      to[j] = i <= length && j < length ? double(from[i * job.n + j]) : fill;
+    const Index present = i <= length ? length : 0;
+    for (Index j = 0; j < present; ++j) to[j] = double(from[i * job.n + j]);
+    std::fill(to + present, to + nodes, fill);
     if (i > 0) to[i - 1] = fill;
   }
 }
@@ -90,20 +116,38 @@ void add_padding(const Group& g, Index nodes, Pack* log_weights) {
 // Writes rows of cells to one tensor of the job, for the chosen lanes.
 template <class Real>
 void write_as(Across, const Job& job, const Group& g, void* tensor, Index copy, Index nodes,
-                 const Pack* cells, Mask chosen) {
-  for (int lane = 0; lane < g.count; ++lane) {
-    if (!chosen[lane]) continue;
-    Real* to = static_cast<Real*>(tensor) + (copy * job.count + g.items[lane]) * job.n * job.n;
-    const double* from = reinterpret_cast<const double*>(cells) + lane;
-    const Index length = g.lengths[lane];
-    for (Index i = 0; i <= length; ++i, to += job.n, from += nodes * kLanes) {
-      to[0] = 0;
-      for (Index j = 0; j < length; ++j) to[j + 1] = Real(from[j * kLanes]);
-      to[i] = 0;
-      std::fill(to + length + 1, to + job.n, Real(0));
-    }
-    std::fill(to, to + (job.n - 1 - length) * job.n, Real(0));
+              const Pack* cells, Mask chosen) {
+  Real* to[kLanes];
+  Index lengths[kLanes];  // -1 where nothing is written
+  for (int lane = 0; lane < kLanes; ++lane) {
+    to[lane] = static_cast<Real*>(tensor) + (copy * job.count + g.items[lane]) * job.n * job.n;
+    lengths[lane] = lane < g.count && chosen[lane] ? g.lengths[lane] : -1;
   }
+  const Index longest = *std::max_element(lengths, lengths + kLanes);
+  for (Index i = 0; i <= longest; ++i) {
+    const Pack* row = cells + i * nodes;
+    Index j = 0;
+    for (; j + kLanes <= longest; j += kLanes) {
+      Pack block[kLanes];
+      for (int k = 0; k < kLanes; ++k) block[k] = row[j + k];
+      transpose(block);
+      // A row that ends within the block is cut off below.
+      for (int lane = 0; lane < kLanes; ++lane)
+        if (i <= lengths[lane] && j + kLanes <= job.n - 1)
+          store(to[lane] + i * job.n + 1 + j, block[lane]);
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Index length = lengths[lane];
+      if (i > length) continue;
+      Real* out = to[lane] + i * job.n;
+      for (Index k = j; k < length; ++k) out[1 + k] = Real(row[k][lane]);
+      std::fill(out + 1 + length, out + job.n, Real(0));
+      out[0] = out[i] = 0;
+    }
+  }
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (lengths[lane] >= 0)
+      std::fill(to[lane] + (lengths[lane] + 1) * job.n, to[lane] + job.n * job.n, Real(0));
 }
 
 template <class Real>
@@ -176,21 +220,24 @@ Scale scale_of(Arena& arena, const Pack* log_weights, Index nodes, bool single_r
   return scale;
 }
 
-// Which sentences have edges that doubles cannot hold beside the heaviest of the column.
+// What the log-weights of a sentence ask for.
 struct Reach {
-  Mask bad{};   // NaN or +inf
-  Mask near{};  // exp(-1100)..exp(-700) of it: could be seen in some result
-  Mask far{};   // less
+  Mask bad{};    // NaN or +inf
+  Mask below{};  // edges that doubles cannot hold beside the heaviest of their column
 };
 
-SPANTREE_INLINE Plain weight_of(Difference d, Plain) { return {exp_or_zero(d)}; }
-SPANTREE_INLINE Wide weight_of(Difference d, Wide) {
+SPANTREE_INLINE Plain weight_of(Difference d, Mask representable, Plain) {
+  return {exp_or_zero(d, representable)};
+}
+SPANTREE_INLINE Wide weight_of(Difference d, Mask, Wide) {
+  const Mask edge = d.value > -kInfinity;
   // Further down an ulp of the difference is a factor e and more: keep the power of two only.
   const Mask huge = d.value < -1e15;
-  const ScaledExp x = scaled_exp(
-      {select(huge, Pack{}, d.value), select(huge, Pack{}, d.lost)});
+  const ScaledExp x =
+      scaled_exp({select(huge, Pack{}, d.value), select(huge, Pack{}, d.lost)});
   const Pack power = maximum(d.value * 1.4426950408889634074, broadcast(-1e304));
-  return normalised(x.significand, select(huge, power, x.exponent));
+  const Wide weight = normalised(x.significand, select(huge, power, x.exponent));
+  return select(edge, weight, Number<Wide>::constant(Pack{}));
 }
 
 // exp of the scaled log-weights, seeded with the directions.
@@ -200,24 +247,41 @@ Reach exponentiate(const Pack* log_weights, const Scale& scale, Pack* const* dir
   using Base = typename Number<T>::Base;
   const Index cells = nodes / Layout::width;
   Reach reach;
-  for (Index i = 0; i <= nodes; ++i) {
-    const Pack row_scale = i == 0 ? scale.root : Pack{};
+  for (Index i = 0; i <= nodes; ++i)
     for (Index j = 0; j < cells; ++j) {
       const Index at = i * cells + j;
       const Pack x = log_weights[at];
-      const Mask edge = (x > -kInfinity) & (x < kInfinity);
+      Difference d = exact_difference(x, scale.columns[j]);
+      if (i == 0) {
+        const Difference again = exact_difference(d.value, scale.root);
+        d = {again.value, d.lost + again.lost};
+      }
+      const Mask representable = d.value >= kSmallestLogWeight;
       reach.bad |= ~(x < kInfinity);
-      const Pack safe = select(edge, x, scale.columns[j]);
-      const Difference a = exact_difference(safe, scale.columns[j]);
-      const Difference b = exact_difference(a.value, row_scale);
-      const Difference d{select(edge, b.value, Pack{}), a.lost + b.lost};
-      reach.near |= (d.value < kSmallestLogWeight) & (d.value >= -1100.0);
-      reach.far |= d.value < -1100.0;
-      const Base base = select(edge, weight_of(d, Base{}), Number<Base>::constant(Pack{}));
-      w.row(i)[j] = Seed<T>::of(base, [&](int q) { return select(edge, directions[q][at], Pack{}); });
+      reach.below |= ~representable & (x > -kInfinity);
+      const Base base = weight_of(d, representable, Base{});
+      if constexpr (Number<T>::order == 0)
+        w.row(i)[j] = base;
+      else
+        w.row(i)[j] = Seed<T>::of(base, [&](int q) {
+          return select(x > -kInfinity, directions[q][at], Pack{});
+        });
     }
-  }
   return reach;
+}
+
+// Of the sentences with edges below the range of doubles, those with edges not far below it, which
+// might be seen in some result. Those at exp(-1100) and less cannot.
+template <class Layout>
+Mask not_far_below(const Pack* log_weights, const Scale& scale, Index nodes) {
+  const Index cells = nodes / Layout::width;
+  Mask near{};
+  for (Index i = 0; i <= nodes; ++i)
+    for (Index j = 0; j < cells; ++j) {
+      const Pack d = log_weights[i * cells + j] - scale.columns[j] - (i == 0 ? scale.root : Pack{});
+      near |= (d < kSmallestLogWeight) & (d >= -1100.0);
+    }
+  return near;
 }
 
 }  // namespace spantree::SPANTREE_ISA

@@ -5,12 +5,13 @@
 // multiply-add is written with the compiler's vector extensions and is the same on every machine.
 #pragma once
 
+#include <cfenv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#if defined(__AVX2__) || defined(__AVX512F__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -77,6 +78,24 @@ SPANTREE_INLINE bool any(Mask m) {
 #endif
 }
 
+// Whether anything since the last call left the range of doubles, in any lane: underflow, overflow,
+// division by zero, or no number at all. The processor keeps the account; here it is read and cleared.
+inline bool left_range() {
+#if defined(__x86_64__)
+  constexpr unsigned kFlags = _MM_EXCEPT_UNDERFLOW | _MM_EXCEPT_OVERFLOW | _MM_EXCEPT_INVALID |
+                              _MM_EXCEPT_DIV_ZERO;
+  const unsigned state = _mm_getcsr();
+  if ((state & kFlags) == 0) return false;
+  _mm_setcsr(state & ~kFlags);
+  return true;
+#else
+  constexpr int kFlags = FE_UNDERFLOW | FE_OVERFLOW | FE_INVALID | FE_DIVBYZERO;
+  if (!std::fetestexcept(kFlags)) return false;
+  std::feclearexcept(kFlags);
+  return true;
+#endif
+}
+
 // Integers of magnitude below 2^51 as doubles and back, by the trick that needs no conversion
 // instruction: adding 1.5 * 2^52 leaves the integer in the low bits of the sum.
 inline constexpr double kShifter = 6755399441055744.0;
@@ -90,6 +109,53 @@ SPANTREE_INLINE Pack to_double(Mask n) {
 }
 
 // 2^n for integers n in -1022..1023.
-SPANTREE_INLINE Pack power_of_two(Pack n) { return (Pack)((to_integer(n) + 1023) << 52); }
+SPANTREE_INLINE Pack power_of_two(Pack n) {
+  return (Pack)((Mask)(n + (kShifter + 1023.0)) << 52);  // the shift drops all of the shifter
+}
+
+// Lanes of a (0..kLanes-1) and b (kLanes..2 kLanes-1), chosen by constants.
+SPANTREE_INLINE Pack shuffle(Pack a, Pack b, Mask which) {
+#if defined(__clang__)
+  Pack result;
+  for (int lane = 0; lane < kLanes; ++lane)
+    result[lane] = which[lane] < kLanes ? a[which[lane]] : b[which[lane] - kLanes];
+  return result;
+#else
+  return __builtin_shuffle(a, b, which);
+#endif
+}
+
+// Row i, lane j of the result is row j, lane i of the argument: log2(kLanes) rounds of exchanging
+// blocks off the diagonal.
+template <int Step>
+SPANTREE_INLINE void exchange_blocks(Pack (&rows)[kLanes]) {
+  if constexpr (Step < kLanes) {
+    for (int i = 0; i < kLanes; ++i)
+      if (!(i & Step)) {
+        Mask first, second;
+        for (int lane = 0; lane < kLanes; ++lane) {
+          first[lane] = lane & Step ? kLanes + (lane ^ Step) : lane;
+          second[lane] = lane & Step ? kLanes + lane : lane ^ Step;
+        }
+        const Pack a = rows[i], b = rows[i | Step];
+        rows[i] = shuffle(a, b, first);
+        rows[i | Step] = shuffle(a, b, second);
+      }
+    exchange_blocks<2 * Step>(rows);
+  }
+}
+SPANTREE_INLINE void transpose(Pack (&rows)[kLanes]) { exchange_blocks<1>(rows); }
+
+// Floats in memory are doubles in a Pack.
+typedef float FloatPack __attribute__((vector_size(4 * kLanes)));
+SPANTREE_INLINE Pack load(const float* p) {
+  FloatPack x;
+  std::memcpy(&x, p, sizeof x);
+  return __builtin_convertvector(x, Pack);
+}
+SPANTREE_INLINE void store(float* p, Pack x) {
+  const FloatPack y = __builtin_convertvector(x, FloatPack);
+  std::memcpy(p, &y, sizeof y);
+}
 
 }  // namespace spantree::SPANTREE_ISA
