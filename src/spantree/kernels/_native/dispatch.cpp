@@ -47,8 +47,10 @@ const Engine& engine() {
   return current ? *current : *engines().front();
 }
 
-// Up to this length sentences are solved side by side, beyond it one at a time.
-constexpr std::ptrdiff_t kLongestAcross = 56;
+// Sentences of a padded size that is a multiple of 8 can be solved side by side or one at a time. It
+// is a matter of speed alone: both ways agree to the last bit.
+constexpr std::ptrdiff_t kShortestAlone = 24, kLongestTogether = 96;
+bool can_be_alone(std::ptrdiff_t nodes) { return nodes >= kShortestAlone && nodes % 8 == 0; }
 
 // The size a sentence is padded to: a function of its own length alone, so that neither its
 // neighbours nor the width of the batch can change a bit of its result.
@@ -62,18 +64,23 @@ struct Pack {
   std::ptrdiff_t nodes;  // padded
   const std::ptrdiff_t* items;
   int count;
+  bool together;
 };
 
+// Cuts items, sorted by padded size, into packs.
 std::vector<Pack> packs_of(const std::vector<std::ptrdiff_t>& items, const Job& job, int lanes) {
   std::vector<Pack> packs;
   for (std::size_t at = 0; at < items.size();) {
     const std::ptrdiff_t nodes = padded(job.length(items[at]));
-    const int most = nodes > kLongestAcross ? 1 : lanes;
     int count = 1;
-    while (count < most && at + count < items.size() &&
+    while (count < lanes && at + count < items.size() &&
            padded(job.length(items[at + count])) == nodes)
       ++count;
-    packs.push_back({nodes, &items[at], count});
+    // A pack costs the same however many lanes are idle.
+    const bool together =
+        !can_be_alone(nodes) || (nodes <= kLongestTogether && 2 * count > lanes);
+    if (!together) count = 1;
+    packs.push_back({nodes, &items[at], count, together});
     at += count;
   }
   return packs;
@@ -94,7 +101,7 @@ void run(const Job& job) {
 
   double work = 0;  // multiply-adds, roughly, with what is not cubic
   for (const Pack& p : packs)
-    work += double(p.nodes) * p.nodes * (p.nodes + 30) * (p.nodes > kLongestAcross ? 1 : 8) * job.copies;
+    work += double(p.nodes) * p.nodes * (p.nodes + 30) * (p.together ? best.lanes : 1) * job.copies;
   // Waking a thread costs some microseconds; a piece should be worth more than that.
   constexpr double kWorthAThread = 2e5;
   const int threads = std::max(1, std::min(job.threads, int(work / kWorthAThread)));
@@ -102,10 +109,10 @@ void run(const Job& job) {
   parallel_for(static_cast<std::ptrdiff_t>(packs.size()), threads, [&](std::ptrdiff_t i) {
     thread_local Arena arena;
     const Pack& p = packs[i];
-    if (p.nodes > kLongestAcross)
-      best.one(job, *p.items, p.nodes, arena);
-    else
+    if (p.together)
       best.many(job, p.items, p.count, p.nodes, arena);
+    else
+      best.one(job, *p.items, p.nodes, arena);
     arena.trim();
   });
 }

@@ -5,6 +5,9 @@
 // To solve a set of nodes, split it; eliminate one half, solve the other, put the first back; and
 // the same with the halves exchanged. A single node j has g[j] = 1 / w[root, j]. About 1.28 N^3
 // multiply-adds in all, none of which subtracts.
+//
+// Both layouts split in the same places and perform the same operations in the same order on every
+// number, so a sentence may be solved in either: the results are the same to the last bit.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +33,20 @@ struct Half {
   Lineage lineage;
 };
 
+// Subproblems of this size end the recursion within one graph.
+inline constexpr Index kLeaf = 8;
+
+// How many nodes the first half of a subproblem takes.
+constexpr Index front_of(Index nodes) {
+  return nodes > kLeaf && nodes % kLeaf == 0 ? (nodes / kLeaf + 1) / 2 * kLeaf : (nodes + 1) / 2;
+}
+
 // What both layouts share: half steps, and what is learnt on the way.
 template <class Layout, class T>
 class Divider {
  public:
+  void resume(Wide partition) { partition_ = partition; }
+
   // Z: the product of the pivots met while the first node of all is kept, and of its weight from
   // the root.
   Wide partition() const { return partition_; }
@@ -44,12 +57,14 @@ class Divider {
       : arena_(arena), green_(green), with_walks_(with_walks) {}
 
   // Copies a subproblem so that the kept nodes come first, and eliminates the others.
-  Half<T> split(Grid<T> w, Index nodes, Index first, Index front, bool keep_front,
-                Lineage lineage) {
+  Half<T> split(Grid<T> w, Index nodes, Index first, bool keep_front, Lineage lineage) {
     constexpr Index width = Layout::width;
+    const Index front = front_of(nodes);
     const Index kept = keep_front ? front : nodes - front, dropped = nodes - kept;
     const Index keep_at = keep_front ? 0 : front, drop_at = keep_front ? front : 0;
-    Grid<T> copy{arena_.take<T>((nodes + 1) * (nodes / width)), nodes / width};
+    // An odd stride keeps the cells of a column from falling on the same few lines of the cache.
+    const Index stride = (nodes / width) | 1;
+    Grid<T> copy{arena_.take<T>((nodes + 1) * stride), stride};
     const auto copy_rows = [&](Index to, Index from, Index count) {
       for (Index i = 0; i < count; ++i) {
         T* target = copy.row(to + i);
@@ -107,7 +122,7 @@ class ManyGraphs : public Divider<Across, T> {
     if (nodes == 2 && solve_pair(w, first, lineage)) return;
     for (bool keep_front : {true, false}) {
       const auto mark = this->arena_.mark();
-      const Half<T> half = this->split(w, nodes, first, (nodes + 1) / 2, keep_front, lineage);
+      const Half<T> half = this->split(w, nodes, first, keep_front, lineage);
       solve(half.w, half.kept, half.first_kept, half.lineage);
       if (this->with_walks_) this->join(half);
       this->arena_.release(mark);
@@ -156,8 +171,6 @@ class ManyGraphs : public Divider<Across, T> {
 template <class T>
 class OneGraph : public Divider<Within, T> {
  public:
-  static constexpr Index kLeaf = 8, kLeaves = 8;
-
   OneGraph(Arena& arena, Green<T> green, bool with_walks)
       : Divider<Within, T>(arena, green, with_walks) {}
 
@@ -165,7 +178,7 @@ class OneGraph : public Divider<Within, T> {
     if (nodes <= kLeaf * kLeaves) return solve_bottom(w, nodes, first, lineage);
     for (bool keep_front : {true, false}) {
       const auto mark = this->arena_.mark();
-      const Half<T> half = this->split(w, nodes, first, front(nodes), keep_front, lineage);
+      const Half<T> half = this->split(w, nodes, first, keep_front, lineage);
       solve(half.w, half.kept, half.first_kept, half.lineage);
       if (this->with_walks_) this->join(half);
       this->arena_.release(mark);
@@ -174,8 +187,7 @@ class OneGraph : public Divider<Within, T> {
   }
 
  private:
-  static constexpr Index kLeafCells = (kLeaf + 1) * kLeaf;
-  static Index front(Index nodes) { return (nodes / kLeaf + 1) / 2 * kLeaf; }
+  static constexpr Index kLeaves = 8, kLeafCells = (kLeaf + 1) * kLeaf;
 
   struct Bottom {
     std::vector<Half<T>> halves;
@@ -205,7 +217,7 @@ class OneGraph : public Divider<Within, T> {
   void descend(Bottom& bottom, Grid<T> w, Index nodes, Index first, Lineage lineage) {
     if (nodes == kLeaf) return put_leaf(bottom, w, (first - bottom.first) / kLeaf, lineage);
     for (bool keep_front : {true, false}) {
-      const Half<T> half = this->split(w, nodes, first, front(nodes), keep_front, lineage);
+      const Half<T> half = this->split(w, nodes, first, keep_front, lineage);
       bottom.halves.push_back(half);
       descend(bottom, half.w, half.kept, half.first_kept, half.lineage);
       if (!this->with_walks_) return;
@@ -235,12 +247,14 @@ class OneGraph : public Divider<Within, T> {
     T* walks = this->arena_.template take<T>(kLeafCells);
     T at_root[kLeaf];
     ManyGraphs<T> graphs(this->arena_, Green<T>{{walks, kLeaf}, at_root}, this->with_walks_);
+    const bool leads = bottom.first == 0 && pack == 0;
+    if (leads) graphs.resume(this->partition_);
     graphs.solve({bottom.leaves + pack * kLeafCells, kLeaf}, kLeaf, 0,
                  Lineage{bottom.root_counts[pack]});
+    const Wide partition = graphs.partition();
+    if (leads) this->resume(lane_of(&partition, 0));
     for (Index lane = 0; lane < count; ++lane) {
       const Index node = bottom.first + (pack * kLanes + lane) * kLeaf;
-      const Wide partition = graphs.partition();
-      if (node == 0) this->multiply(lane_of(&partition, lane));
       this->dead_ |= Mask{} + graphs.dead()[lane];
       if (this->with_walks_) take_leaf(walks, at_root, lane, node);
     }

@@ -52,7 +52,9 @@ class Attempt {
     read_directions();
     Grid<T> w{arena_.take<T>(size_), cells_};
     const Reach reach = exponentiate<Layout>(log_weights_, scale, directions_, nodes_, w);
-    const Green<T> green{{arena_.take<T>(with_jet ? size_ : 0), cells_}, arena_.take<T>(cells_)};
+    const Index stride = cells_ | 1;
+    const Green<T> green{{arena_.take<T>(with_jet ? (nodes_ + 1) * stride : 0), stride},
+                         arena_.take<T>(cells_)};
 
     left_range();
     Solver solver(arena_, green, with_jet);

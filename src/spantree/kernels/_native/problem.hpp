@@ -187,6 +187,15 @@ SPANTREE_INLINE void add_exactly(Pack x, Pack& total, Pack& lost) {
   total = sum;
 }
 
+// Column by column in either layout, so that both round alike.
+SPANTREE_INLINE void add_columns(Across, Pack columns, Scale& scale) {
+  add_exactly(columns, scale.total, scale.lost);
+}
+SPANTREE_INLINE void add_columns(Within, Pack columns, Scale& scale) {
+  for (int lane = 0; lane < kLanes; ++lane)
+    add_exactly(broadcast(columns[lane]), scale.total, scale.lost);
+}
+
 template <class Layout>
 Scale scale_of(Arena& arena, const Pack* log_weights, Index nodes, bool single_root) {
   const Index cells = nodes / Layout::width;
@@ -202,15 +211,7 @@ Scale scale_of(Arena& arena, const Pack* log_weights, Index nodes, bool single_r
     top = select(top > -kInfinity, top, log_weights[j]);
     top = select(top > -kInfinity, top, Pack{});
     root = maximum(root, log_weights[j] - top);
-    add_exactly(top, scale.total, scale.lost);
-  }
-  if constexpr (Layout::width > 1) {
-    Pack total{}, lost{};
-    for (int lane = 0; lane < kLanes; ++lane) {
-      add_exactly(broadcast(scale.total[lane]), total, lost);
-      lost += scale.lost[lane];
-    }
-    scale.total = total, scale.lost = lost;
+    add_columns(Layout{}, top, scale);
   }
   root = over_lanes(Layout{}, root);
   if (single_root) {
