@@ -50,6 +50,7 @@ const Engine& engine() {
 // Sentences of a padded size that is a multiple of 8 can be solved side by side or one at a time. It
 // is a matter of speed alone: both ways agree to the last bit.
 constexpr std::ptrdiff_t kShortestAlone = 24, kLongestTogether = 96;
+constexpr std::ptrdiff_t kShortestShared = 128;  // worth several threads
 bool can_be_alone(std::ptrdiff_t nodes) { return nodes >= kShortestAlone && nodes % 8 == 0; }
 
 // The size a sentence is padded to: a function of its own length alone, so that neither its
@@ -88,7 +89,7 @@ std::vector<Pack> packs_of(const std::vector<std::ptrdiff_t>& items, const Job& 
 
 }  // namespace
 
-void run(const Job& job) {
+void run(Job job) {
   const Engine& best = engine();
   std::vector<std::ptrdiff_t> items(job.count);
   for (std::ptrdiff_t i = 0; i < job.count; ++i) items[i] = i;
@@ -106,8 +107,12 @@ void run(const Job& job) {
   constexpr double kWorthAThread = 2e5;
   const int threads = std::max(1, std::min(job.threads, int(work / kWorthAThread)));
 
+  // Fewer packs than threads: what is left over goes into the packs, if these are large.
+  if (!packs.empty() && packs.front().nodes >= kShortestShared)
+    job.threads_within = std::max<int>(1, threads / int(packs.size()));
+
   parallel_for(static_cast<std::ptrdiff_t>(packs.size()), threads, [&](std::ptrdiff_t i) {
-    thread_local Arena arena;
+    Arena& arena = local_arena();
     const Pack& p = packs[i];
     if (p.together)
       best.many(job, p.items, p.count, p.nodes, arena);

@@ -8,7 +8,7 @@
 
 namespace spantree {
 
-void run(const Job& job);
+void run(Job job);
 
 // The instruction sets this build holds and this machine can run, best first, and a way to choose
 // another than the first (for tests and benchmarks).

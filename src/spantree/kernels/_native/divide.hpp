@@ -11,9 +11,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 
 #include "elimination.hpp"
 #include "job.hpp"
+#include "threads.hpp"
 
 namespace spantree::SPANTREE_ISA {
 
@@ -41,6 +43,23 @@ constexpr Index front_of(Index nodes) {
   return nodes > kLeaf && nodes % kLeaf == 0 ? (nodes / kLeaf + 1) / 2 * kLeaf : (nodes + 1) / 2;
 }
 
+// parallel_for that keeps the account of the range of doubles: what leaves it in any thread counts as
+// if it had happened in this one.
+template <class Body>
+void in_parallel(Index count, int threads, Body&& body) {
+  if (threads <= 1) {
+    for (Index i = 0; i < count; ++i) body(i);
+    return;
+  }
+  std::atomic<bool> left{left_range()};
+  parallel_for(count, threads, [&](Index i) {
+    left_range();
+    body(i);
+    if (left_range()) left = true;
+  });
+  if (left) std::feraiseexcept(FE_UNDERFLOW);
+}
+
 // What both layouts share: half steps, and what is learnt on the way.
 template <class Layout, class T>
 class Divider {
@@ -53,8 +72,8 @@ class Divider {
   Mask dead() const { return dead_; }
 
  protected:
-  Divider(Arena& arena, Green<T> green, bool with_walks)
-      : arena_(arena), green_(green), with_walks_(with_walks) {}
+  Divider(Arena& arena, Green<T> green, bool with_walks, int threads = 1)
+      : arena_(arena), green_(green), with_walks_(with_walks), threads_(threads) {}
 
   // Copies a subproblem so that the kept nodes come first, and eliminates the others.
   Half<T> split(Grid<T> w, Index nodes, Index first, bool keep_front, Lineage lineage) {
@@ -82,6 +101,9 @@ class Divider {
     eliminate<Layout>(copy, nodes, kept, lineage, [&](const T& pivot) {
       if (leads) multiply(widened(Number<T>::value(pivot)));
     });
+    by_columns(kept / width, [&](Index cell, Index count) {
+      bring_up_to_date<Layout>(copy, nodes, kept, cell, count);
+    });
     dead_ |= lineage.dead;
     return {copy, nodes, kept, first + keep_at, first + drop_at, lineage};
   }
@@ -90,12 +112,24 @@ class Divider {
     constexpr Index width = Layout::width;
     const Index cell = half.first_kept / width;
     const Grid<T>& e = green_.walks;
-    back_substitute<Layout>(half.w, half.nodes, half.kept,
-                            Walks<T>{e.row(0) + cell, e.row(1 + half.first_kept) + cell,
-                                     e.row(1 + half.first_dropped) + cell, e.stride});
+    const Walks<T> walks{e.row(0) + cell, e.row(1 + half.first_kept) + cell,
+                         e.row(1 + half.first_dropped) + cell, e.stride};
+    by_columns(half.kept / width, [&](Index first, Index count) {
+      back_substitute<Layout>(half.w, half.nodes, half.kept, walks, first, count);
+    });
     if (any(half.lineage.collapsed)) [[unlikely]]
       for (Index j = cell; j < cell + half.kept / width; ++j)
         e.cells[j] = select(half.lineage.collapsed, Number<T>::constant(Pack{}), e.cells[j]);
+  }
+
+  // The columns of a kept half know nothing of each other.
+  template <class Body>
+  void by_columns(Index cells, Body&& body) {
+    constexpr Index chunk = 4 * Shape<T, Layout>::columns;
+    if (threads_ == 1 || cells < 2 * chunk) return body(0, cells);
+    in_parallel((cells + chunk - 1) / chunk, threads_, [&](Index i) {
+      body(i * chunk, std::min(chunk, cells - i * chunk));
+    });
   }
 
   void multiply(Wide factor) {
@@ -106,6 +140,7 @@ class Divider {
   Arena& arena_;
   Green<T> green_;
   bool with_walks_;
+  int threads_;
   Wide partition_{broadcast(1.0), Pack{}};
   Mask dead_{};
 };
@@ -171,11 +206,12 @@ class ManyGraphs : public Divider<Across, T> {
 template <class T>
 class OneGraph : public Divider<Within, T> {
  public:
-  OneGraph(Arena& arena, Green<T> green, bool with_walks)
-      : Divider<Within, T>(arena, green, with_walks) {}
+  OneGraph(Arena& arena, Green<T> green, bool with_walks, int threads)
+      : Divider<Within, T>(arena, green, with_walks, threads) {}
 
   void solve(Grid<T> w, Index nodes, Index first, Lineage lineage) {
     if (nodes <= kLeaf * kLeaves) return solve_bottom(w, nodes, first, lineage);
+    if (this->threads_ > 1 && this->with_walks_) return solve_halves(w, nodes, first, lineage);
     for (bool keep_front : {true, false}) {
       const auto mark = this->arena_.mark();
       const Half<T> half = this->split(w, nodes, first, keep_front, lineage);
@@ -188,6 +224,27 @@ class OneGraph : public Divider<Within, T> {
 
  private:
   static constexpr Index kLeaves = 8, kLeafCells = (kLeaf + 1) * kLeaf;
+
+  // The two halves know nothing of each other either.
+  void solve_halves(Grid<T> w, Index nodes, Index first, Lineage lineage) {
+    Wide partition = this->partition_;
+    Mask dead[2];
+    in_parallel(2, this->threads_, [&](Index i) {
+      const bool keep_front = i == 0;
+      Arena& arena = local_arena();
+      const auto mark = arena.mark();
+      OneGraph part(arena, this->green_, true, this->threads_ - this->threads_ / 2);
+      part.resume(this->partition_);
+      const Half<T> half = part.split(w, nodes, first, keep_front, lineage);
+      part.solve(half.w, half.kept, half.first_kept, half.lineage);
+      part.join(half);
+      if (keep_front) partition = part.partition_;
+      dead[i] = part.dead_;
+      arena.release(mark);
+    });
+    this->partition_ = partition;
+    this->dead_ |= dead[0] | dead[1];
+  }
 
   struct Bottom {
     std::vector<Half<T>> halves;

@@ -148,7 +148,7 @@ void factor(Within, Grid<T> w, Index cells, Index first, Index last, Lineage& li
   }
 }
 
-// Eliminates nodes kept..m-1 and brings the columns of the kept nodes up to date.
+// Eliminates nodes kept..m-1. The columns of the kept nodes are not brought up to date yet.
 template <class Layout, class T, class OnPivot>
 void eliminate(Grid<T> w, Index m, Index kept, Lineage& lineage, OnPivot&& on_pivot) {
   // A panel is factored with its columns at hand; wide enough to fill a tile, no wider.
@@ -160,7 +160,6 @@ void eliminate(Grid<T> w, Index m, Index kept, Lineage& lineage, OnPivot&& on_pi
     factor(Layout{}, w, cells, first, last, lineage, on_pivot);
     last = first;
   }
-  bring_up_to_date<Layout>(w, m, kept, 0, kept / Layout::width);
 }
 
 // Where the walk probabilities E of a subproblem live: E[i, j] is the probability that a walk from
@@ -176,11 +175,12 @@ struct Walks {
 };
 
 // E[k, kept] for the dropped nodes, last eliminated first, from E[kept, kept] and the distributions
-// of heads that `eliminate` left behind.
+// of heads that `eliminate` left behind; `count` cells of the columns of E from `first` on.
 template <class Layout, class T>
-void back_substitute(Grid<T> w, Index m, Index kept, Walks<T> e) {
+void back_substitute(Grid<T> w, Index m, Index kept, Walks<T> e, Index first, Index count) {
   using S = Shape<T, Layout>;
-  in_steps<S::columns>(kept / Layout::width, [&](Index cell, auto columns) {
+  in_steps<S::columns>(count, [&](Index at, auto columns) {
+    const Index cell = first + at;
     in_steps<S::rows>(m - kept, [&](Index q, auto rows) {
       const auto p = [&](Index row) {
         return [=](Index i, Index k) {

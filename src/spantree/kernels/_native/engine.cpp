@@ -57,7 +57,7 @@ class Attempt {
                          arena_.take<T>(cells_)};
 
     left_range();
-    Solver solver(arena_, green, with_jet);
+    auto solver = make_solver(Layout{}, green, with_jet);
     solver.solve(w, nodes_, 0, Lineage{Mask{} - !job_.single_root});
     const bool irregular = left_range();
 
@@ -68,7 +68,7 @@ class Attempt {
       if (irregular || any(below)) [[unlikely]] {
         const Mask near = any_of(Layout{}, not_far_below<Layout>(log_weights_, scale, nodes_));
         const Mask bounded = with_jet ? bounded_by(green, kLargestTrusted) & ~dead : Mask{};
-        trusted = bad | (~near & bounded) | (Mask{} - !irregular & ~below);
+        trusted = bad | (~near & bounded) | ((Mask{} - !irregular) & ~below);
       }
     }
     write_partition(scale, solver.partition(), bad, dead, trusted);
@@ -77,7 +77,12 @@ class Attempt {
   }
 
  private:
-  using Solver = std::conditional_t<Layout::width == 1, ManyGraphs<T>, OneGraph<T>>;
+  ManyGraphs<T> make_solver(Across, Green<T> green, bool with_jet) const {
+    return {arena_, green, with_jet};
+  }
+  OneGraph<T> make_solver(Within, Green<T> green, bool with_jet) const {
+    return {arena_, green, with_jet, job_.threads_within};
+  }
 
   // The copies of all directions, each scaled to a largest entry between 1 and 2.
   void read_directions() {

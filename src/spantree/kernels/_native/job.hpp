@@ -29,6 +29,7 @@ struct Job {
   int real_bytes = 8, order = 0, threads = 1;
   bool single_root = true;
   bool always_wide = false;  // for tests: skip the arithmetic in doubles
+  int threads_within = 1;  // for one large graph; set by run()
   std::ptrdiff_t length(std::ptrdiff_t item) const { return lengths ? lengths[item] : n - 1; }
 };
 
@@ -77,5 +78,11 @@ class Arena {
   std::vector<Block> blocks_;
   std::size_t block_ = 0, used_ = 0, total_ = 0;
 };
+
+// The scratch memory of this thread.
+inline Arena& local_arena() {
+  thread_local Arena arena;
+  return arena;
+}
 
 }  // namespace spantree
