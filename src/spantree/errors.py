@@ -64,15 +64,14 @@ def _no_tree(edges: Tensor, where: str, more: str, single_root: bool) -> str:
     place = f" for batch item{where.removeprefix(' batch item')}" if where else ""
     lost = _not_reached(edges, start=0)
     if lost:
-        return (
-            f"no spanning tree exists{place}{more}: "
-            f"nodes {lost} cannot be reached from the root"
-        )
+        return f"no spanning tree exists{place}{more}: nodes {lost} cannot be reached from the root"
     assert single_root, "a graph whose nodes can all be reached has a tree"
     below = edges.clone()
     below[0] = False
     children = edges[0].nonzero().flatten().tolist()
-    child, lost = min(((c, _not_reached(below, start=c)) for c in children), key=lambda x: len(x[1]))
+    child, lost = min(
+        ((c, _not_reached(below, start=c)) for c in children), key=lambda x: len(x[1])
+    )
     return (
         f"no spanning tree with a single root edge exists{place}{more}: no child of the root "
         f"reaches all nodes; the best, {child}, does not reach {lost}"

@@ -12,6 +12,9 @@ Inside a forward rule only autograd functions may compute: torch drops the tange
 forward mode in every plain operation there (pytorch issue 197867). Hence `Pairing` and `_Sum`.
 """
 
+# Each function names the inputs it has; the base class knows of `*args` only.
+# pyright: reportIncompatibleMethodOverride=false
+
 from collections.abc import Callable
 from typing import Any
 
@@ -79,7 +82,7 @@ class Zeroth(Function):
 
 
 class _Jet(Function):
-    """What `Higher` and `Pairing` share: (log_weights, lengths, question, U1, ..., Uk) -> Tensor."""
+    """What `Higher` and `Pairing` share: (log_weights, lengths, question, U1..Uk) -> Tensor."""
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -1,6 +1,6 @@
 """The jet as operators that `torch.compile` can put into a graph without looking inside.
 
-The rules are those of `autodiff`; there they also serve forward mode and vmap, which operators cannot.
+The rules are those of `autodiff`, which serve forward mode and vmap too, as operators cannot.
 """
 
 from typing import Any

@@ -31,7 +31,9 @@ def zeroth(
     if torch.compiler.is_compiling():
         log_partition, marginals = compiled.zeroth(flat, flat_lengths, *question)
     else:
-        log_partition, marginals = autodiff.Zeroth.apply(flat, flat_lengths, question, with_marginals)
+        log_partition, marginals = autodiff.Zeroth.apply(
+            flat, flat_lengths, question, with_marginals
+        )
     log_partition = log_partition.reshape(question.batch_shape)
     return log_partition, marginals.reshape(log_weights.shape) if with_marginals else marginals
 

@@ -27,7 +27,8 @@ def log_partition(
             edge. Column 0 and the diagonal are ignored.
         lengths: ``(...)`` number of non-root nodes of each graph, 1 to n - 1; all n - 1 if None.
             What lies beyond is ignored.
-        root: ``"single"`` for trees with exactly one edge from the root, ``"multi"`` for any number.
+        root: ``"single"`` for trees with exactly one edge from the root, ``"multi"`` for one or
+            more.
         validate_args: whether to raise for NaN, +inf and graphs without a tree; by default as
             torch.distributions does. If not, these graphs have log Z NaN and -inf.
         backend: ``"native"`` (CPU only), ``"torch"``, or by device.
