@@ -3,6 +3,7 @@
 PY := .venv/bin/python
 WERROR ?= OFF
 ARGS ?=
+PYTEST := $(PY) -m pytest -n auto --maxprocesses=4
 
 # Two stamps: the locked packages, and the C++ kernel built into them.
 PACKAGES := .venv/.packages
@@ -22,10 +23,10 @@ run: $(KERNEL) ## Run a short worked example
 	@$(PY) examples/quickstart.py
 
 test: $(KERNEL) ## Run the fast tests (ARGS="-k jet" chooses)
-	$(PY) -m pytest -n auto --maxprocesses=4 $(ARGS)
+	$(PYTEST) $(ARGS)
 
-slow: $(KERNEL) ## Run the slow tests, one at a time
-	$(PY) -m pytest -m slow $(ARGS)
+slow: $(KERNEL) ## Run the slow tests
+	$(PYTEST) -m slow $(ARGS)
 
 lint: $(KERNEL) ## Check style, formatting, the direction of imports and the lock
 	$(PY) -m ruff check

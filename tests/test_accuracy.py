@@ -27,10 +27,10 @@ every_family = pytest.mark.parametrize("family", FAMILIES)
 every_size = pytest.mark.parametrize("num_nodes", SIZES)
 
 
-@lru_cache(maxsize=1000)
-def _exact(family: str, num_nodes: int, root: str) -> Exact:
-    log_weights = hostile_log_weights(family, num_nodes)
-    return exact_inference(log_weights, root, tuple(random_directions(2, log_weights)))
+@lru_cache(maxsize=None)
+def _exact(family: str, num_nodes: int, root: str, seed: int = 0) -> Exact:
+    log_weights = hostile_log_weights(family, num_nodes, seed)
+    return exact_inference(log_weights, root, tuple(random_directions(2, log_weights, seed)))
 
 
 @pytest.fixture
@@ -127,13 +127,13 @@ def test_single_node(num_nodes, score, root, backend, device):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("num_nodes", [3, 10, 17])
 @every_family
 def test_more_draws(family, num_nodes, seed, root, backend, device):
     log_weights = hostile_log_weights(family, num_nodes, seed)
     u, v = random_directions(2, log_weights, seed)
-    exact, c = exact_inference(log_weights, root, (u, v)), conditioning(log_weights)
+    exact, c = _exact(family, num_nodes, root, seed), conditioning(log_weights)
     theta, u, v = log_weights.to(device).requires_grad_(), u.to(device), v.to(device)
     options = {"root": root, "backend": backend}
     first = st.hessian_vector_product(theta, u, **options)

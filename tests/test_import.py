@@ -21,7 +21,7 @@ print(json.dumps({"seconds": seconds, "new": sorted(set(sys.modules) - before)})
 def imports() -> list[dict]:
     """What an import does in each of several fresh processes; the first may fill caches."""
     command = [sys.executable, "-c", SCRIPT]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(6)]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(5)]
     return [json.loads(run.stdout) for run in runs[1:]]
 
 

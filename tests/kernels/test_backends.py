@@ -56,7 +56,8 @@ def test_gentle_weights(num_nodes, root):
     on_both(random_graphs((9,), num_nodes, forbidden=0.1), None, root)
 
 
-@pytest.mark.parametrize("num_nodes", [90, pytest.param(220, marks=slow)])
+@slow
+@pytest.mark.parametrize("num_nodes", [90, 220])
 def test_large_graphs(num_nodes, root):
     on_both(random_graphs((1,), num_nodes, scale=5.0, forbidden=0.1), None, root)
 

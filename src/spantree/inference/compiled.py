@@ -1,16 +1,18 @@
 """The jet as operators that `torch.compile` can put into a graph without looking inside.
 
-The rules are those of `autodiff`, which serve forward mode and vmap too, as operators cannot.
+The rules are those of `autodiff`. An operator has none for forward mode and would drop tangents
+without a word, so these are taken off before it and put back behind it.
 """
 
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from spantree.inference.question import Question, answer
 
-__all__ = ["higher", "zeroth"]
+__all__ = ["higher", "traced_first", "traced_zeroth", "zeroth"]
 
 
 @torch.library.custom_op("spantree::zeroth", mutates_args=())
@@ -89,3 +91,44 @@ def _higher_backward(ctx: Any, grad: Tensor) -> Any:
 
 zeroth.register_autograd(_zeroth_backward, setup_context=_remember_zeroth)
 higher.register_autograd(_higher_backward, setup_context=_remember_higher)
+
+
+def traced_zeroth(
+    log_weights: Tensor, lengths: Tensor | None, question: Question
+) -> tuple[Tensor, Tensor]:
+    """Log Z and J_0, by operators."""
+    primal, tangent = _unpacked(log_weights)
+    log_partition, marginals = zeroth(primal, lengths, *question)
+    if tangent is None:
+        return log_partition, marginals
+    along = torch.where(marginals == 0, 0.0, marginals * tangent).sum(dim=(-2, -1))
+    second = higher(primal, lengths, [tangent[None]], *question)[0]
+    return _dual(log_partition, along), _dual(marginals, second)
+
+
+def traced_first(
+    log_weights: Tensor, lengths: Tensor | None, direction: Tensor, question: Question
+) -> Tensor:
+    """J_1 ``(K, B, n, n)``, by operators."""
+    primal, tangent = _unpacked(log_weights)
+    along, turning = _unpacked(direction)
+    jet = higher(primal, lengths, [along], *question)
+    total = None
+    if tangent is not None:
+        further = tangent.expand_as(along).contiguous()
+        total = higher(primal, lengths, [along, further], *question)
+    if turning is not None:
+        turned = higher(primal, lengths, [turning.contiguous()], *question)
+        total = turned if total is None else total + turned
+    return jet if total is None else _dual(jet, total)
+
+
+def _unpacked(tensor: Tensor) -> tuple[Tensor, Tensor | None]:
+    """A tensor and its tangent, if there is one."""
+    if forward_ad._current_level < 0:  # pyright: ignore[reportPrivateUsage]
+        return tensor, None
+    return forward_ad.unpack_dual(tensor, level=0)
+
+
+def _dual(tensor: Tensor, tangent: Tensor) -> Tensor:
+    return forward_ad.make_dual(tensor, tangent, level=0)

@@ -15,6 +15,7 @@ kernel, in `compiled` as operators.
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from spantree.inference import autodiff, compiled
 from spantree.inference.question import Question
@@ -28,8 +29,8 @@ def zeroth(
     """Log Z ``(...)`` and the marginals ``(..., n, n)``, empty if neither asked for nor needed."""
     flat, flat_lengths = _flattened(log_weights, lengths)
     with_marginals = with_marginals or _may_be_differentiated(flat)
-    if torch.compiler.is_compiling():
-        log_partition, marginals = compiled.zeroth(flat, flat_lengths, *question)
+    if _is_traced():
+        log_partition, marginals = compiled.traced_zeroth(flat, flat_lengths, question)
     else:
         log_partition, marginals = autodiff.Zeroth.apply(
             flat, flat_lengths, question, with_marginals
@@ -43,9 +44,10 @@ def first(
 ) -> Tensor:
     """J_1 ``(*extra, ..., n, n)`` in directions of that shape."""
     flat, flat_lengths = _flattened(log_weights, lengths)
-    flat_direction = direction.to(flat.dtype).reshape(-1, *flat.shape)
-    if torch.compiler.is_compiling():
-        jet = compiled.higher(flat, flat_lengths, [flat_direction], *question)
+    several = direction.shape[: direction.dim() - log_weights.dim()].numel()
+    flat_direction = direction.to(flat.dtype).reshape(several, *flat.shape)
+    if _is_traced():
+        jet = compiled.traced_first(flat, flat_lengths, flat_direction, question)
     else:
         jet = autodiff.Higher.apply(flat, flat_lengths, question, flat_direction)
     return jet.reshape(direction.shape)
@@ -60,11 +62,16 @@ def _flattened(log_weights: Tensor, lengths: Tensor | None) -> tuple[Tensor, Ten
     return log_weights.reshape(count, n, n), None if lengths is None else lengths.reshape(count)
 
 
+def _is_traced() -> bool:
+    """Whether operations are recorded, so that the kernel must appear as an operator."""
+    return torch.compiler.is_compiling() or is_in_torch_dispatch_mode()
+
+
 def _may_be_differentiated(log_weights: Tensor) -> bool:
     """Whether anybody could ask for the derivative of what is computed from these."""
     return (
         (log_weights.requires_grad and torch.is_grad_enabled())
-        or torch.compiler.is_compiling()
+        or _is_traced()
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0  # pyright: ignore[reportPrivateUsage]
     )

@@ -7,6 +7,12 @@ from spantree.kernels import elimination, native
 
 __all__ = ["evaluate"]
 
+# The dispatch keys included and excluded in a thread that does nothing unusual.
+_DIFFERENTIATING = (
+    torch._C._dispatch_tls_local_include_set(),
+    torch._C._dispatch_tls_local_exclude_set(),
+)
+
 
 def evaluate(
     log_weights: Tensor,
@@ -57,13 +63,7 @@ def _by_twin(
     found = elimination.eliminate(scores, lengths, single_root=single_root)
     log_partition, jet, dead = found.log_partition, found.marginals, found.infeasible
     if directions:
-        tangents = tuple(u.detach().double() for u in directions)
-        jet = torch.stack(
-            [
-                elimination.jet(scores, along, lengths, single_root=single_root)
-                for along in zip(*tangents, strict=True)
-            ]
-        )
+        jet = _twin_jet(scores, lengths, directions, single_root)
     if not found.trusted.all() and len(directions) <= native.MAX_ORDER:
         log_partition, jet, dead = _with_wide_numbers(
             scores, lengths, directions, (log_partition, jet, dead), found.trusted, single_root
@@ -72,6 +72,22 @@ def _by_twin(
     jet = jet.masked_fill(wrong[:, None, None], torch.nan).to(log_weights.dtype)
     status = dead.to(torch.int8) * native.NO_TREE + wrong.to(torch.int8) * native.NOT_A_NUMBER
     return log_partition, jet, status if status.any() else None
+
+
+def _twin_jet(
+    scores: Tensor, lengths: Tensor, directions: tuple[Tensor, ...], single_root: bool
+) -> Tensor:
+    """J_k ``(K, B, n, n)``: several directions are several copies of the graphs."""
+    copies, count = directions[0].shape[:2]
+    # Within an operator of a compiled graph torch is told not to differentiate; here it must.
+    with torch._C._ForceDispatchKeyGuard(*_DIFFERENTIATING), torch.inference_mode(False):
+        jet = elimination.jet(
+            scores.repeat(copies, 1, 1),
+            tuple(u.detach().double().flatten(0, 1).clone() for u in directions),
+            lengths.repeat(copies),
+            single_root=single_root,
+        )
+    return jet.unflatten(0, (copies, count))
 
 
 def _with_wide_numbers(

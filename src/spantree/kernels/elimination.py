@@ -181,7 +181,8 @@ def _shifts(log_weights: Tensor, single_root: bool) -> Tensor:
     from_root = log_weights[:, 0]
     heads = log_weights[:, 1:] if single_root else log_weights
     heaviest = heads.amax(dim=1)
-    heaviest = torch.where(heaviest.isneginf(), from_root, heaviest)
+    # Nobody but the root can govern this node, or nobody but at a forbidding price.
+    heaviest = torch.where(from_root - heaviest > -NEGLIGIBLE, from_root, heaviest)
     # A node that nothing can govern has no heaviest edge; leave its column empty.
     heaviest = heaviest.masked_fill(heaviest.isneginf(), 0.0)
     if not single_root:

@@ -45,7 +45,7 @@ def run(
     log_partition = log_weights.new_empty(count)
     shape = directions[0].shape if directions else log_weights.shape
     jet = log_weights.new_empty(shape if with_jet else 0)
-    status = torch.empty(count, dtype=torch.int8)
+    status = torch.zeros(count, dtype=torch.int8)
     all_fine = _native.run(
         log_weights.data_ptr(),
         lengths.data_ptr() if lengths is not None else 0,

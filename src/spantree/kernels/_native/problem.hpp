@@ -206,9 +206,9 @@ Scale scale_of(Arena& arena, const Pack* log_weights, Index nodes, bool single_r
       scale.columns[j] = maximum(scale.columns[j], log_weights[i * cells + j]);
   Pack root = broadcast(-kInfinity);
   for (Index j = 0; j < cells; ++j) {
-    // A node that nobody but the root can govern, or nobody at all.
+    // A node that nobody but the root can govern, or nobody but at a forbidding price.
     Pack& top = scale.columns[j];
-    top = select(top > -kInfinity, top, log_weights[j]);
+    top = select(log_weights[j] - top > -kSmallestLogWeight, log_weights[j], top);
     top = select(top > -kInfinity, top, Pack{});
     root = maximum(root, log_weights[j] - top);
     add_columns(Layout{}, top, scale);
