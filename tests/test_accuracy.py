@@ -1,6 +1,6 @@
 """The promise: full relative accuracy, whatever the weights, against hundreds of digits."""
 
-from functools import lru_cache
+from functools import cache
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ every_family = pytest.mark.parametrize("family", FAMILIES)
 every_size = pytest.mark.parametrize("num_nodes", SIZES)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _exact(family: str, num_nodes: int, root: str, seed: int = 0) -> Exact:
     log_weights = hostile_log_weights(family, num_nodes, seed)
     return exact_inference(log_weights, root, tuple(random_directions(2, log_weights, seed)))

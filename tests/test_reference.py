@@ -52,7 +52,7 @@ def test_oracles_agree(family, root):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_more_digits_change_nothing(family, root):
     """To the last bit of float64."""
-    log_weights = hostile_log_weights(family, 6)
+    log_weights = hostile_log_weights(family, 4)
     directions = tuple(random_directions(2, log_weights))
     few = exact_inference(log_weights, root, directions)
     many = exact_inference(log_weights, root, directions, digits=few.digits + 200)
