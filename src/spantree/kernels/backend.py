@@ -57,7 +57,8 @@ def _by_twin(
         lengths = torch.full((count,), n - 1, device=log_weights.device)
     lengths = lengths.to(torch.int64)
     scores = log_weights.detach().double()
-    wrong = ((scores.isnan() | (scores == torch.inf)) & _edges(lengths, n)).any(-1).any(-1)
+    unreadable = scores.isnan() | (scores == torch.inf)
+    wrong = (unreadable & elimination.possible_pairs(lengths, n)).any(-1).any(-1)
     # Any graph with a tree will do in the place of one that cannot be read.
     scores = scores.masked_fill(wrong[:, None, None], 0.0)
     found = elimination.eliminate(scores, lengths, single_root=single_root)
@@ -114,11 +115,3 @@ def _with_wide_numbers(
         found[1].index_copy(batch_axis, items, jet.to(device)),
         found[2].index_copy(0, items, dead.to(device)),
     )
-
-
-def _edges(lengths: Tensor, n: int) -> Tensor:
-    """``(B, n, n)``: the pairs that can be edges."""
-    node = torch.arange(n, device=lengths.device)
-    real = node <= lengths[:, None]
-    square = real[:, :, None] & real[:, None, :]
-    return square & (node > 0) & (node != node[:, None])

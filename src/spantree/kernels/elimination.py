@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-__all__ = ["Elimination", "eliminate", "jet"]
+__all__ = ["Elimination", "Gradient", "eliminate", "gradient", "jet", "possible_pairs"]
 
 FAINT, FIRM, ROOT_STATES = 0, 1, 2
 
@@ -55,6 +55,23 @@ class Elimination(NamedTuple):
     marginals: Tensor
     infeasible: Tensor
     trusted: Tensor
+
+
+class Gradient(NamedTuple):
+    """The gradient of log Z in the weights, for every pair of nodes, whether an edge or not.
+
+    Attributes:
+        weights: ``(B, n, n)``, those of each column divided by a constant.
+        values: ``(B, n, n)``, the derivatives of log Z in these weights.
+        generic: ``(B,)``, whether the values of all pairs can be relied on: not where the range of
+            doubles may not have sufficed, and with a single root only where the other nodes all
+            reach each other. Where they do not, values off the edges may be 0 instead of their
+            limit.
+    """
+
+    weights: Tensor
+    values: Tensor
+    generic: Tensor
 
 
 class _Graph(NamedTuple):
@@ -103,6 +120,15 @@ def eliminate(log_weights: Tensor, lengths: Tensor, *, single_root: bool) -> Eli
     )
 
 
+def gradient(log_weights: Tensor, lengths: Tensor, *, single_root: bool) -> Gradient:
+    """Return d log Z / dw, entry by entry as accurate as the marginals; arguments as above."""
+    solution = _solve(log_weights, lengths, single_root)
+    generic = _trusted(solution, lengths) & ~solution.infeasible
+    if single_root:
+        generic &= _strongly_connected(solution.graph)
+    return Gradient(solution.graph.weights, solution.gradient, generic)
+
+
 def jet(
     log_weights: Tensor, directions: tuple[Tensor, ...], lengths: Tensor, *, single_root: bool
 ) -> Tensor:
@@ -125,6 +151,13 @@ def jet(
         return jet(point, directions[:-1], lengths, single_root=single_root)
 
     return torch.func.jvp(lower_order, (log_weights,), (directions[-1],))[1]
+
+
+def possible_pairs(lengths: Tensor, n: int) -> Tensor:
+    """Return which pairs of nodes an edge may join, ``(B, n, n)``."""
+    node = torch.arange(n, device=lengths.device)
+    real = node <= lengths[:, None]
+    return real[:, :, None] & real[:, None, :] & (node > 0) & (node != node[:, None])
 
 
 def _solve(log_weights: Tensor, lengths: Tensor, single_root: bool) -> _Solution:
@@ -154,7 +187,7 @@ def _scale(log_weights: Tensor, lengths: Tensor, single_root: bool) -> _Graph:
     n = log_weights.shape[-1]
     node = torch.arange(n, device=log_weights.device)
     real = node <= lengths[:, None]
-    possible = real[:, :, None] & real[:, None, :] & (node > 0) & (node != node[:, None])
+    possible = possible_pairs(lengths, n)
     present = possible & (log_weights > -inf)
 
     # Constants under differentiation, since a shift of a column changes no probability.
@@ -299,3 +332,11 @@ def _trusted(solution: _Solution, lengths: Tensor) -> Tensor:
     smallest = torch.where(graph.present, graph.log_ratios, 0.0).amin(dim=pairs)
     exact_zeros = lengths * (smallest - lengths.log()) >= NEGLIGIBLE
     return torch.where(solution.infeasible, exact_zeros, complete | (~visible & bounded))
+
+
+def _strongly_connected(graph: _Graph) -> Tensor:
+    """Return whether all nodes but the root reach each other, ``(B,)``."""
+    reach = graph.present[:, 1:, 1:].to(graph.weights.dtype)
+    for _ in range(reach.shape[-1].bit_length()):
+        reach = (reach + reach @ reach).clamp(max=1.0)
+    return ((reach > 0) | ~graph.possible[:, 1:, 1:]).all(dim=(1, 2))

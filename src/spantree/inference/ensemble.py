@@ -1,0 +1,117 @@
+"""A batch of graphs as the questions beyond log Z see them: clean, in float64, labelled or not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from spantree.checks import Root, check_labeled
+from spantree.inference.jet import first, zeroth
+from spantree.inference.labels import collapse, label_posteriors
+from spantree.inference.question import Question
+from spantree.inference.trees import real_edges
+
+__all__ = ["Ensemble"]
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Weighted graphs and the trees in them.
+
+    Attributes:
+        log_weights: ``(*batch, n, n)`` or ``(*batch, n, n, Y)`` float64, ``-inf`` off the edges.
+        lengths: ``(*batch,)``, or None if all nodes are real.
+        question: how to ask.
+        edge_axes: 2, or 3 with labels.
+    """
+
+    log_weights: Tensor
+    lengths: Tensor | None
+    question: Question
+    edge_axes: int = 2
+
+    @classmethod
+    def of(
+        cls,
+        log_weights: Tensor,
+        lengths: Tensor | None,
+        root: Root,
+        validate_args: bool | None,
+        *,
+        labeled: bool = False,
+    ) -> "Ensemble":
+        """Checks shapes and types, and cleans what is not an edge."""
+        if labeled:
+            check_labeled(log_weights)
+        plain = log_weights[..., 0] if labeled else log_weights
+        question = Question.about(plain, lengths, root, validate_args, "auto")
+        edges = real_edges(plain.shape[-1], lengths, log_weights.device)
+        edges = edges[..., None] if labeled else edges
+        # In float64 from here on: results are rounded to the input's dtype once, at the end.
+        clean = log_weights.double().where(edges, -torch.inf)
+        return cls(clean, lengths, question, 3 if labeled else 2)
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return self.log_weights.shape[: -self.edge_axes]
+
+    @property
+    def edge_shape(self) -> torch.Size:
+        return self.log_weights.shape[-self.edge_axes :]
+
+    @property
+    def present(self) -> Tensor:
+        """Which edges exist."""
+        return self.log_weights > -torch.inf
+
+    def reweighted(self, log_weights: Tensor, *, validate: bool | None = None) -> "Ensemble":
+        """The same graphs with other weights; further batch axes may stand in front."""
+        batch = log_weights.shape[: -self.edge_axes]
+        lengths = None if self.lengths is None else self.lengths.expand(batch)
+        question = self.question._replace(batch_shape=tuple(batch))
+        if validate is not None:
+            question = question._replace(validate=validate)
+        return replace(self, log_weights=log_weights, lengths=lengths, question=question)
+
+    def tempered(self, power: float) -> "Ensemble":
+        """Every weight to a power; an edge that is not there stays away, even for power 0."""
+        scaled = self.log_weights.where(self.present, 0.0) * power
+        return self.reweighted(scaled.where(self.present, -torch.inf))
+
+    def log_partition(self) -> Tensor:
+        """``(*batch,)``."""
+        return zeroth(self._plain(), self.lengths, self.question, with_marginals=False)[0]
+
+    def solve(self) -> tuple[Tensor, Tensor]:
+        """Log Z ``(*batch,)`` and the marginals, like ``log_weights``."""
+        log_partition, marginals = zeroth(
+            self._plain(), self.lengths, self.question, with_marginals=True
+        )
+        if self.edge_axes == 3:
+            marginals = marginals[..., None] * label_posteriors(self.log_weights)
+        return log_partition, marginals
+
+    def hessian_vector_product(
+        self, direction: Tensor, *, plain_product: Callable[[Tensor], Tensor] | None = None
+    ) -> Tensor:
+        """J_1 in directions ``(*several, *batch, *edge)``, 0 off the edges.
+
+        ``plain_product`` is another way to J_1 of the graphs without labels.
+        """
+        plain = self._plain()
+        product = plain_product or (lambda u: first(plain, u, self.lengths, self.question))
+        if self.edge_axes == 2:
+            return product(direction)
+        posteriors = label_posteriors(self.log_weights)
+        marginals = zeroth(plain, self.lengths, self.question, with_marginals=True)[1]
+        mean = (posteriors * direction).sum(-1)
+        within = marginals[..., None] * (direction - mean[..., None])
+        return posteriors * (product(mean)[..., None] + within)
+
+    def plain(self) -> "Ensemble":
+        """The same graphs without labels: parallel edges summed."""
+        return replace(self, log_weights=self._plain(), edge_axes=2)
+
+    def _plain(self) -> Tensor:
+        return collapse(self.log_weights) if self.edge_axes == 3 else self.log_weights

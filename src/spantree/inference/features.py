@@ -1,0 +1,160 @@
+"""Features of edges, dense or sparse, made to fit the graphs they describe.
+
+A feature tensor has the shape of the edge tensor, with one more axis for a vector of features.
+Batch axes may be missing: the features then serve every graph. The edge axes are ``n, n``, or
+``n, n, Y`` with labels.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from spantree.checks import check_features
+
+__all__ = ["Features", "SparseFeatures", "contract", "dense_part", "features_of"]
+
+
+class SparseFeatures(NamedTuple):
+    """The non-zeros of a feature tensor, ``(nnz,)`` each.
+
+    Attributes:
+        item: which graph of the flattened batch, or None if the features serve every graph.
+        edge: which edge of the flattened edge axes.
+        feature: which feature.
+        values: their values.
+    """
+
+    item: Tensor | None
+    edge: Tensor
+    feature: Tensor
+    values: Tensor
+
+
+class Features(NamedTuple):
+    """A feature tensor in canonical form.
+
+    Attributes:
+        stored: ``(R, *batch, *edge)``, or the non-zeros.
+        batch: the shape of the batch they describe.
+        size: R.
+        scalar: whether the features came without an axis of their own.
+    """
+
+    stored: Tensor | SparseFeatures
+    batch: tuple[int, ...]
+    size: int
+    scalar: bool
+
+
+def features_of(name: str, features: Tensor, like: Tensor, edge_axes: int = 2) -> Features:
+    """Checks the features called ``name`` against the graphs ``like`` and aligns them.
+
+    Args:
+        name: what to call them in a message.
+        features: as above. What dense ones hold where there is no edge is ignored.
+        like: ``(*batch, *edge)`` log-weights, ``-inf`` wherever there is no edge.
+        edge_axes: how many axes ``edge`` has.
+
+    Raises:
+        TypeError, ValueError: if the features cannot belong to these graphs.
+    """
+    check_features(name, features, like.device)
+    batch, edge = tuple(like.shape[:-edge_axes]), tuple(like.shape[-edge_axes:])
+    scalar = _is_scalar(name, tuple(features.shape), batch, edge)
+    count = 1 if scalar else features.shape[-1]
+    if features.is_sparse:
+        sparse = _sparse(name, features, like, edge_axes, scalar)
+        return Features(sparse, batch, count, scalar)
+    vector = (features[..., None] if scalar else features).to(like.dtype).movedim(-1, 0)
+    missing = len(batch) + edge_axes + 1 - vector.dim()
+    vector = vector.reshape(count, *(1,) * missing, *vector.shape[1:])
+    # Off the edges a feature may be infinite or NaN, and 0 times it must be 0.
+    return Features(vector.where(like > -torch.inf, 0.0), batch, count, scalar)
+
+
+def _is_scalar(
+    name: str, shape: tuple[int, ...], batch: tuple[int, ...], edge: tuple[int, ...]
+) -> bool:
+    # A shape that can be read in two ways is one number for every edge of the batch.
+    if shape in (batch + edge, edge):
+        return True
+    if shape[:-1] in (batch + edge, edge):
+        return False
+    inside = ", ".join(map(str, batch + edge))
+    alone = f", or with edge axes ({', '.join(map(str, edge))}) for all graphs" if batch else ""
+    raise ValueError(
+        f"{name} must have shape ({inside}) or ({inside}, R) like the edges{alone}, got {shape}"
+    )
+
+
+def _sparse(
+    name: str, features: Tensor, like: Tensor, edge_axes: int, scalar: bool
+) -> SparseFeatures:
+    if features.dense_dim():
+        raise ValueError(
+            f"{name} must be sparse in all its axes, got {features.dense_dim()} dense ones"
+        )
+    features = features.coalesce()
+    indices, values = features.indices(), features.values().to(like.dtype)
+    if not values.isfinite().all():
+        raise ValueError(f"{name} must be finite where sparse, got NaN or an infinity")
+    feature = torch.zeros_like(indices[0]) if scalar else indices[-1]
+    axes = indices if scalar else indices[:-1]
+    edge = _flat_index(axes[-edge_axes:], like.shape[-edge_axes:])
+    item = None
+    if len(axes) == like.dim() and like.dim() > edge_axes:
+        item = _flat_index(axes[:-edge_axes], like.shape[:-edge_axes])
+    return SparseFeatures(item, edge, feature, values)
+
+
+def _flat_index(axes: Tensor, shape: torch.Size) -> Tensor:
+    flat = axes[0]
+    for at, size in zip(axes[1:], shape[1:], strict=True):
+        flat = flat * size + at
+    return flat
+
+
+def contract(edge_values: Tensor, features: Features, edge_axes: int = 2) -> Tensor:
+    """Sum ``edge_values * features`` over the edges.
+
+    Args:
+        edge_values: ``(*several, *batch, *edge)``, 0 wherever there is no edge.
+        features: of these graphs.
+        edge_axes: how many axes ``edge`` has.
+
+    Returns:
+        ``(*several, *batch, R)``. Memory grows with the result and the non-zeros, not with N² R.
+    """
+    lead, count = edge_values.shape[:-edge_axes], features.size
+    several = lead[: len(lead) - len(features.batch)]
+    items = torch.Size(features.batch).numel()
+    edges = edge_values.shape[-edge_axes:].numel()
+    flat = edge_values.reshape(several.numel(), items, edges)
+    if isinstance(features.stored, Tensor):
+        stored = features.stored.reshape(count, items, edges).permute(1, 2, 0)
+        return (flat.transpose(0, 1) @ stored).transpose(0, 1).reshape(*lead, count)
+    item, edge, feature, values = features.stored
+    if item is None:
+        result = flat.new_zeros(*flat.shape[:-1], count)
+        result = result.index_add(-1, feature, flat[..., edge] * values)
+    else:
+        result = flat.new_zeros(len(flat), items * count)
+        result = result.index_add(-1, item * count + feature, flat[:, item, edge] * values)
+    return result.reshape(*lead, count)
+
+
+def dense_part(features: Features, first: int, last: int, edge: tuple[int, ...]) -> Tensor:
+    """Features ``first..last-1`` as ``(last - first, *batch, *edge)``."""
+    if isinstance(features.stored, Tensor):
+        return features.stored[first:last]
+    item, at, feature, values = features.stored
+    items, edges = torch.Size(features.batch).numel(), torch.Size(edge).numel()
+    chosen = (feature >= first) & (feature < last)
+    rows = feature[chosen] - first
+    if item is not None:
+        rows = rows * items + item[chosen]
+    part = values.new_zeros((last - first) * (1 if item is None else items), edges)
+    part = part.index_put((rows, at[chosen]), values[chosen])
+    part = part.reshape(last - first, 1 if item is None else items, edges).expand(-1, items, -1)
+    return part.reshape(last - first, *features.batch, *edge)
