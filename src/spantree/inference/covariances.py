@@ -9,8 +9,8 @@ non-zeros of the other. There are two ways to the products:
 ``gradient``
     The Hessian of log Z is made of its gradient (see `gradient_form`): 2 N³ a feature, or N² for
     each non-zero if these are few. It subtracts: its error is of the order of κ² times the rounding
-    of a double, where κ is the largest (Σ_k w_kl) G_lj, about 1 for gentle weights and e^b where nodes
-    are bound in a cycle by e^b.
+    of a double, where κ is the largest (Σ_k w_kl) G_lj, about 1 for gentle weights and e^b where
+    nodes are bound in a cycle by e^b.
 
 ``auto`` counts multiply-adds as above and takes the second way if that is at least eight times
 cheaper and 2⁻⁵² κ² is below 1e-12 for every graph of the batch.
