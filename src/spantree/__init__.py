@@ -1,5 +1,6 @@
 """Exact inference over spanning-tree distributions."""
 
+from spantree import objectives
 from spantree.distributions import LabeledSpanningTree, SpanningTree
 from spantree.inference.hessian import hessian_vector_product
 from spantree.inference.marginals import edge_marginals
@@ -11,4 +12,5 @@ __all__ = [
     "edge_marginals",
     "hessian_vector_product",
     "log_partition",
+    "objectives",
 ]
