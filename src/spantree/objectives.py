@@ -1,15 +1,14 @@
 """Training criteria: each takes a distribution and returns one differentiable number per graph.
 
-The gradient of each costs O(N³), like its value: it is one more derivative of log Z. Smaller is better,
-but for `expected_attachment`, which is a score.
+The gradient of each costs O(N³), like its value: it is one more derivative of log Z. Smaller is
+better, but for `expected_attachment`, which is a score.
 
-Gold trees are heads ``(*batch, n)``; with labels, pairs (heads, labels), or heads alone. A head or label
-of -1 is not annotated.
+Gold trees are heads ``(*batch, n)``; with labels, pairs (heads, labels), or heads alone. A head or
+label of -1 is not annotated.
 """
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from spantree.distributions.base import TreeDistribution
@@ -27,7 +26,8 @@ __all__ = [
 def negative_log_likelihood(distribution: TreeDistribution, gold: Any) -> Tensor:
     """−log p(gold tree), or of all trees that agree with a partial one, ``(*batch,)``."""
     edges = distribution.edge_indicator(gold)
-    if bool((edges.flatten(-_edge_axes(distribution)).sum(-1) == _nodes(distribution)).all()):
+    into = edges.sum((-3, -1)) if _edge_axes(distribution) == 3 else edges.sum(-2)
+    if bool(((into == 1).sum(-1) == _nodes(distribution)).all()):
         return -distribution.log_prob(gold)
     return -distribution.joint(gold)
 
@@ -104,17 +104,17 @@ def kl_to_teacher(
 
 
 def _shares(distribution: TreeDistribution, gold: Any) -> tuple[Tensor, Tensor]:
-    """The expected number of annotated nodes with the gold edge, and with another, per node."""
+    """The expected shares of the annotated nodes that have the gold edge, and another one."""
     axes = _edge_axes(distribution)
     right = distribution.edge_indicator(gold)
     annotated = right.any(-1, keepdim=True) if axes == 3 else right
     annotated = annotated.any(-axes, keepdim=True)
     count = annotated.flatten(-axes).sum(-1).clamp(min=1)
-    marginals = distribution.marginals
-    return tuple(
-        marginals.where(edges, 0.0).flatten(-axes).sum(-1) / count
-        for edges in (right, annotated & ~right)
-    )
+
+    def share(edges: Tensor) -> Tensor:
+        return distribution.marginals.where(edges, 0.0).flatten(-axes).sum(-1) / count
+
+    return share(right), share(annotated & ~right)
 
 
 def _edge_axes(distribution: TreeDistribution) -> int:

@@ -99,6 +99,7 @@ class TreeDistribution(Quantities):
         With heads alone, or where a label is -1, every label of an edge counts.
         """
         heads, labels = self._parts(value)
+        self._check_partial(heads)
         real = node_mask(heads.shape[-1], self.lengths, heads.device)
         edges = edge_mask(heads.where(real, -1))
         if self._edge_axes == 2:
