@@ -150,10 +150,13 @@ class Attempt {
       const auto cells_of = [&](Index i) {
         for (Index j = 0; j < cells_; ++j) {
           const T marginal = w.row(i)[j] * (green.at_root[j] * green.walks.row(i)[j]);
-          Pack x = rounded(Number<T>::derivative(marginal, k)) * unit;
-          x = select(dead, Pack{}, x);
-          row[j] = select(bad, broadcast(std::numeric_limits<double>::quiet_NaN()), x);
+          row[j] = rounded(Number<T>::derivative(marginal, k)) * unit;
         }
+        if (any(dead | bad)) [[unlikely]]
+          for (Index j = 0; j < cells_; ++j) {
+            row[j] = select(dead, Pack{}, row[j]);
+            row[j] = select(bad, broadcast(std::numeric_limits<double>::quiet_NaN()), row[j]);
+          }
         return row;
       };
       write_cells(Layout{}, job_, group_, job_.jet, copy_ + k, cells_of, trusted);
