@@ -3,5 +3,6 @@
 from spantree.inference.hessian import hessian_vector_product
 from spantree.inference.marginals import edge_marginals
 from spantree.inference.partition import log_partition
+from spantree.inference.sampling import sample_trees
 
-__all__ = ["edge_marginals", "hessian_vector_product", "log_partition"]
+__all__ = ["edge_marginals", "hessian_vector_product", "log_partition", "sample_trees"]
