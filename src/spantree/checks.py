@@ -137,14 +137,14 @@ def check_sample_shape(sample_shape: Sequence[int]) -> torch.Size:
             f"got {type(sample_shape).__name__}"
         )
     for size in sample_shape:
-        check_sample_size("the sizes in sample_shape", size)
+        check_sample_size("a size in sample_shape", size)
     return torch.Size(sample_shape)
 
 
 def check_sample_size(name: str, size: int) -> None:
     """Raises unless ``size`` counts something."""
     if isinstance(size, bool) or not isinstance(size, int):
-        raise TypeError(f"{name} must be integers, got {size!r}")
+        raise TypeError(f"{name} must be an integer, got {size!r}")
     if size < 0:
         raise ValueError(f"{name} must not be negative, got {size}")
 

@@ -82,7 +82,7 @@ def draw(
         always_wide: regrow with exponents of their own (a check of that path).
 
     Returns:
-        Heads ``(samples, B, n)`` int64; -1 for root and padding, and all over where there is no tree.
+        Heads ``(samples, B, n)`` int64; -1 for root and padding, and for all nodes without a tree.
     """
     count, n = log_weights.shape[0], log_weights.shape[-1]
     log_weights, lengths = _in_order(log_weights, lengths)
