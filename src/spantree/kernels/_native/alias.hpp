@@ -42,10 +42,9 @@ inline void make_slots(double* log_weights, Index size, Slot* slots, std::int32_
 
   double* share = log_weights;
   const double scale = static_cast<double>(size) / sum;
-  Index heaviest = 0, light = 0, heavy = size;  // lists of both kinds, from either end
+  Index light = 0, heavy = size;  // lists of both kinds, from either end
   for (Index i = 0; i < size; ++i) {
     share[i] *= scale;
-    if (share[i] > share[heaviest]) heaviest = i;
     if (share[i] < 1.0)
       list[light++] = static_cast<std::int32_t>(i);
     else
@@ -54,15 +53,23 @@ inline void make_slots(double* log_weights, Index size, Slot* slots, std::int32_
   const auto fixed = [](double x) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(x * 0x1p63)) << 1;
   };
+  // Where rounding uses up the heavy ones too early, what is missing goes to one of them, and never to
+  // an outcome that may have probability 0.
+  const Index likely = heavy < size ? list[size - 1] : 0;
+  while (light > 0 && heavy < size) {
+    const Index large = list[heavy];
+    double left = share[large];
+    do {
+      const Index small = list[--light];
+      slots[small] = {fixed(share[small]), large};
+      left = (left + share[small]) - 1.0;
+    } while (left >= 1.0 && light > 0);
+    share[large] = left;
+    if (left < 1.0) ++heavy, list[light++] = static_cast<std::int32_t>(large);
+  }
   while (light > 0) {
     const Index small = list[--light];
-    // Where rounding has used up the heavy ones too early, what is missing goes to the heaviest, and
-    // never to an outcome that may have probability 0.
-    const Index large = heavy < size ? list[heavy] : heaviest;
-    slots[small] = {fixed(share[small]), large};
-    if (heavy == size) continue;
-    share[large] = (share[large] + share[small]) - 1.0;
-    if (share[large] < 1.0) ++heavy, list[light++] = static_cast<std::int32_t>(large);
+    slots[small] = {fixed(share[small]), likely};
   }
   for (; heavy < size; ++heavy) slots[list[heavy]] = {UINT64_MAX, list[heavy]};
 }
