@@ -28,17 +28,17 @@ __all__ = ["Higher", "Zeroth"]
 
 
 class Zeroth(Function):
-    """(log_weights, lengths, question, with_marginals) -> (log Z, J_0)."""
+    """(log_weights, lengths, question) -> (log Z, J_0)."""
 
     @staticmethod
     def forward(
-        log_weights: Tensor, lengths: Tensor | None, question: Question, with_marginals: bool
+        log_weights: Tensor, lengths: Tensor | None, question: Question
     ) -> tuple[Tensor, Tensor]:
-        return answer(log_weights, lengths, (), question, with_jet=with_marginals)
+        return answer(log_weights, lengths, (), question)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        log_weights, lengths, ctx.question, _ = inputs
+        log_weights, lengths, ctx.question = inputs
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(log_weights, lengths, output[1])
         ctx.save_for_forward(log_weights, lengths)
@@ -52,7 +52,7 @@ class Zeroth(Function):
         if grad_marginals is not None:
             second = Higher.apply(log_weights, lengths, ctx.question, grad_marginals)
             grad = second if grad is None else grad + second
-        return grad, None, None, None
+        return grad, None, None
 
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor | None, *_: None) -> tuple[Tensor | None, Tensor | None]:
@@ -68,14 +68,12 @@ class Zeroth(Function):
         log_weights: Tensor,
         lengths: Tensor | None,
         question: Question,
-        with_marginals: bool,
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         size = info.batch_size
         log_partition, marginals = Zeroth.apply(
             _folded(log_weights, in_dims[0], size),
             _folded(lengths, in_dims[1], size),
             question._replace(batch_shape=(size, *question.batch_shape)),
-            with_marginals,
         )
         unfolded = marginals.reshape(size, -1, *marginals.shape[1:])
         return (log_partition.reshape(size, -1), unfolded), (0, 0)
@@ -137,7 +135,7 @@ class Pairing(_Jet):
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None) -> Any:
         def rule(fixed: tuple[Any, ...], along: list[Tensor]) -> Tensor:
-            jet = Higher.apply(*fixed, *along) if along else Zeroth.apply(*fixed, True)[1]
+            jet = Higher.apply(*fixed, *along) if along else Zeroth.apply(*fixed)[1]
             return grad[..., None, None] * jet  # pyright: ignore[reportOptionalSubscript]
 
         return _backward(ctx, grad, rule)

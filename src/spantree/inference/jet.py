@@ -18,7 +18,7 @@ from torch.autograd import forward_ad
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from spantree.inference import autodiff, compiled
-from spantree.inference.question import Question
+from spantree.inference.question import Question, answer
 
 __all__ = ["first", "zeroth"]
 
@@ -28,13 +28,13 @@ def zeroth(
 ) -> tuple[Tensor, Tensor]:
     """Log Z ``(...)`` and the marginals ``(..., n, n)``, empty if neither asked for nor needed."""
     flat, flat_lengths = _flattened(log_weights, lengths)
-    with_marginals = with_marginals or _may_be_differentiated(flat)
     if _is_traced():
         log_partition, marginals = compiled.traced_zeroth(flat, flat_lengths, question)
+    elif _may_be_differentiated(flat):
+        log_partition, marginals = autodiff.Zeroth.apply(flat, flat_lengths, question)
     else:
-        log_partition, marginals = autodiff.Zeroth.apply(
-            flat, flat_lengths, question, with_marginals
-        )
+        # An autograd function costs more than the elimination of a short sentence.
+        log_partition, marginals = answer(flat, flat_lengths, (), question, with_jet=with_marginals)
     log_partition = log_partition.reshape(question.batch_shape)
     return log_partition, marginals.reshape(log_weights.shape) if with_marginals else marginals
 
@@ -48,6 +48,8 @@ def first(
     flat_direction = direction.to(flat.dtype).reshape(several, *flat.shape)
     if _is_traced():
         jet = compiled.traced_first(flat, flat_lengths, flat_direction, question)
+    elif not (_may_be_differentiated(flat) or _may_be_differentiated(flat_direction)):
+        jet = answer(flat, flat_lengths, (flat_direction,), question)[1]
     else:
         jet = autodiff.Higher.apply(flat, flat_lengths, question, flat_direction)
     return jet.reshape(direction.shape)
@@ -67,10 +69,10 @@ def _is_traced() -> bool:
     return torch.compiler.is_compiling() or is_in_torch_dispatch_mode()
 
 
-def _may_be_differentiated(log_weights: Tensor) -> bool:
-    """Whether anybody could ask for the derivative of what is computed from these."""
+def _may_be_differentiated(tensor: Tensor) -> bool:
+    """Whether anybody could ask for the derivative of what is computed from this."""
     return (
-        (log_weights.requires_grad and torch.is_grad_enabled())
+        (tensor.requires_grad and torch.is_grad_enabled())
         or _is_traced()
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0  # pyright: ignore[reportPrivateUsage]
