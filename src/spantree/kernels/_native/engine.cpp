@@ -146,12 +146,13 @@ class Attempt {
   void write_steps(Grid<T> w, const Green<T>& green, Mask treeless, Mask trusted) {
     T* steps = arena_.take<T>(cells_);
     expected_steps<Layout>(arena_, w, green, group_, nodes_, job_.single_root, steps);
-    const double* at_root = reinterpret_cast<double*>(log_weights_);  // rows of cells to write from
-    const double* counts = reinterpret_cast<double*>(log_weights_ + cells_);
+    Pack* rows = arena_.take<Pack>(2 * cells_);
     for (Index j = 0; j < cells_; ++j) {
-      log_weights_[j] = rounded(w.row(0)[j] * (green.at_root[j] * green.walks.row(0)[j]));
-      log_weights_[cells_ + j] = rounded(steps[j]);
+      rows[j] = rounded(w.row(0)[j] * (green.at_root[j] * green.walks.row(0)[j]));
+      rows[cells_ + j] = rounded(steps[j]);
     }
+    const double* at_root = reinterpret_cast<const double*>(rows);
+    const double* counts = reinterpret_cast<const double*>(rows + cells_);
     for (int lane = 0; lane < group_.count; ++lane) {
       if (!trusted[lane]) continue;
       const Index out = group_.items[lane] * job_.n;

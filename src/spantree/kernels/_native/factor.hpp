@@ -98,15 +98,14 @@ Factor<T> factorise(const SamplingJob& job, Index item, const std::int32_t* orde
   job.real_bytes == 4 ? read(static_cast<const float*>(job.log_weights))
                       : read(static_cast<const double*>(job.log_weights));
   const Scale scale = scale_of<Within>(arena, log_weights, padded, job.single_root);
-  const Reach reach = exponentiate<Within>(log_weights, scale, nullptr, padded, f.heads);
+  const Reach reach = exponentiate<Within>(log_weights, scale, nullptr, padded, f.direct);
   arena.release(mark);
-  std::copy_n(f.heads.cells, size, f.direct.cells);
   std::fill_n(f.through.cells, size, Number<T>::constant(Pack{}));
 
   left_range();
   Lineage lineage{Mask{} - !job.single_root};
   Index m = padded;
-  eliminate<Within>(f.heads, padded, 0, lineage,
+  eliminate<Within>(Origin<T>{f.direct}, f.heads, padded, lineage,
                     [&](const T& pivot) { f.pivots[m--] = at(&pivot, 0); });
   f.trusted = !left_range() && !any(reach.below);
   put(f.heads.row(0), 0, {1.0, 0.0});  // which `eliminate` leaves open: nobody asks where the last goes
