@@ -1,9 +1,9 @@
-"""How fast trees are drawn: against a plain Wilson in Python, and each way of the library by itself.
+"""How fast trees are drawn: against a plain Wilson in Python, and each of the library's ways.
 
     python benchmarks/sampling.py [--quick] [--output FILE.json]
 
-Prints microseconds a tree, all that is shared by the samples of a sentence included, from medians of
-interleaved runs, and a verdict on every goal.
+Prints microseconds a tree, all that is shared by the samples of a sentence included, from medians
+of interleaved runs, and a verdict on every goal.
 """
 
 import argparse
