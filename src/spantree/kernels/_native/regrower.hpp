@@ -30,12 +30,24 @@ SPANTREE_INLINE Pack product_in_units(Wide a, Plain b, double exponent) {
   return product_in_units(a, widened(b), exponent);
 }
 
+// The first of `size` ascending sums that exceeds x, if the last does; without a branch to mispredict.
+SPANTREE_INLINE Index first_above(const double* sums, Index size, double x) {
+  Index first = 0;
+  while (size > 1) {
+    const Index half = size / 2;
+    first += sums[first + half - 1] <= x ? half : 0;
+    size -= half;
+  }
+  return first;
+}
+
 // Draws trees from a factor. One thread's: it holds the tree that is being grown.
 template <class T>
 class Regrower {
  public:
   Regrower(const Factor<T>& factor, bool single_root, Arena& arena)
-      : f_(factor), single_root_(single_root), root_row_(arena.take<Wide>(factor.cells)) {
+      : f_(factor), single_root_(single_root), root_row_(arena.take<Wide>(factor.cells)),
+        sums_(arena.take<double>(factor.nodes + 1)) {
     for (auto* list : {&head_, &next_, &first_, &cut_, &grounded_})
       *list = arena.take<std::int32_t>(f_.nodes + 1);
   }
@@ -108,33 +120,29 @@ class Regrower {
 
   Index any_head(Index s, Philox& random) const {
     const double* sums = f_.cumulative_heads(s);
-    return std::upper_bound(sums, sums + s, random.uniform() * sums[s - 1]) - sums;
+    return first_above(sums, s, random.uniform() * sums[s - 1]);
   }
 
   Index connected_head(Index s, Philox& random) {
     if (single_root_ && cut_[hangs_on_root_] == s) return 0;
     // Mostly the first draw will do. Where it does not, the law among the connected nodes is the same
-    // however often others were drawn before; so give up after a few attempts and look for them all.
-    for (int attempt = 0; attempt < 4; ++attempt)
+    // however often others were drawn before; so give up soon and look for them all.
+    for (int attempt = 0; attempt < 2; ++attempt)
       if (const Index i = any_head(s, random); connected(i, s)) return i;
     find_connected(s);
-    double top = -kInfinity, sum = 0.0;
-    for (Index i = single_root_; i < s; ++i)
-      if (const Scaled p = at(f_.heads.row(i), s - 1); grounded_[i] == 1 && p.significand > 0.0)
-        top = std::max(top, p.exponent);
-    const auto share = [&](Index i) {
-      return grounded_[i] == 1 ? in_units(at(f_.heads.row(i), s - 1), top) : 0.0;
-    };
-    for (Index i = single_root_; i < s; ++i) sum += share(i);
-    const double target = random.uniform() * sum;
-    Index head = 0;
-    sum = 0.0;
-    for (Index i = single_root_; i < s; ++i) {
-      const double p = share(i);
-      if (p > 0.0) head = i;
-      if (target < (sum += p)) break;
+    const Index first = single_root_;
+    double top = 0.0, sum = 0.0;
+    if constexpr (std::is_same_v<T, Wide>) {
+      top = -kInfinity;
+      for (Index i = first; i < s; ++i)
+        if (grounded_[i] == 1) top = std::max(top, at(f_.heads.row(i), s - 1).exponent);
     }
-    return head;
+    // Some edge that was taken out led from a connected node, so the sum is not 0.
+    for (Index i = first; i < s; ++i) {
+      if (grounded_[i] == 1) sum += in_units(at(f_.heads.row(i), s - 1), top);
+      sums_[i] = sum;
+    }
+    return first + first_above(sums_ + first, s - first, random.uniform() * sum);
   }
 
   // Whether the path from i to the root has lost no edge to s.
@@ -182,6 +190,7 @@ class Regrower {
   const bool single_root_;
   Index child_ = 0, hangs_on_root_ = 1;
   Wide* root_row_;
+  double* sums_;
   std::int32_t *head_, *next_, *first_, *cut_, *grounded_;  // first_[m], next_: the edges m takes out
 };
 
