@@ -1,8 +1,8 @@
 // Walker's alias tables: a draw from a discrete distribution in one step.
 //
 // The outcomes share `size` slots of equal probability. A slot belongs to the outcome of its number up
-// to a threshold and to another, its alias, beyond. Each outcome lighter than a slot has one for itself,
-// its probability kept to its own digits; what the others lose to rounding stays among them.
+// to a threshold and to another, its alias, beyond. An outcome lighter than a slot fills none but its
+// own, so its probability keeps its digits; what rounding loses is lost among the others.
 #pragma once
 
 #include "philox.hpp"

@@ -46,13 +46,13 @@ SPANTREE_INLINE Scaled product(Scaled a, Scaled b) {
 
 template <class T>
 struct Factor {
-  Grid<T> heads;         // row i, column m - 1, i < m: p_i[m], where a walk at m goes
-  Grid<T> through;       // row j, column m - 1, j < m: w^(m)_mj, what walks through m weigh further on
-  Grid<T> direct;        // row i, column j - 1: w_ij
-  Scaled* pivots;        // at m: d_m, the sum over p_i[m] before it was divided by it
-  double* cumulative;    // row m of `stride`, up to i < m: sums of p_i[m]
-  Index nodes, cells;    // N, and how many cells hold N columns
-  bool trusted;          // nothing left the range of the numbers
+  Grid<T> heads;       // row i, column m - 1, i < m: p_i[m], where a walk at m goes
+  Grid<T> through;     // row j, column m - 1, j < m: w^(m)_mj, where it comes from
+  Grid<T> direct;      // row i, column j - 1: w_ij
+  Scaled* pivots;      // at m: d_m, by which p[m] was divided
+  double* cumulative;  // row m, i < m: p_0[m] + ... + p_i[m]
+  Index nodes, cells;  // N, and how many cells hold N columns
+  bool trusted;        // nothing left the range of the numbers
 
   const double* cumulative_heads(Index m) const { return cumulative + m * (nodes + 1); }
 };

@@ -21,8 +21,9 @@ struct SamplingJob {
   std::ptrdiff_t count = 0, n = 0, samples = 0;
   int real_bytes = 8, threads = 1;
   bool single_root = true;
-  bool always_wide = false;            // for tests: skip the arithmetic in doubles
-  Method method = Method::kQuicker;  // for tests: one way or the other
+  // For tests: skip the arithmetic in doubles; go one way or the other.
+  bool always_wide = false;
+  Method method = Method::kQuicker;
   std::ptrdiff_t length(std::ptrdiff_t item) const { return lengths ? lengths[item] : n - 1; }
 };
 
