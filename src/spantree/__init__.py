@@ -5,6 +5,7 @@ from spantree.distributions import LabeledSpanningTree, SpanningTree
 from spantree.inference.hessian import hessian_vector_product
 from spantree.inference.marginals import edge_marginals
 from spantree.inference.partition import log_partition
+from spantree.inference.sampling import sample_trees
 
 __all__ = [
     "LabeledSpanningTree",
@@ -13,4 +14,5 @@ __all__ = [
     "hessian_vector_product",
     "log_partition",
     "objectives",
+    "sample_trees",
 ]
