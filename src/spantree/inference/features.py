@@ -12,7 +12,7 @@ from torch import Tensor
 
 from spantree.checks import check_features
 
-__all__ = ["Features", "SparseFeatures", "contract", "dense_part", "features_of"]
+__all__ = ["Features", "SparseFeatures", "contract", "dense_part", "features_of", "outer"]
 
 
 class SparseFeatures(NamedTuple):
@@ -45,6 +45,23 @@ class Features(NamedTuple):
     batch: tuple[int, ...]
     size: int
     scalar: bool
+
+    @property
+    def is_sparse(self) -> bool:
+        return isinstance(self.stored, SparseFeatures)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the non-zeros are those of every graph."""
+        return isinstance(self.stored, SparseFeatures) and self.stored.item is None
+
+    @property
+    def numbers(self) -> float:
+        """How many numbers are given for all graphs together."""
+        if isinstance(self.stored, Tensor):
+            return float(self.stored.numel())
+        shared = torch.Size(self.batch).numel() if self.is_shared else 1
+        return float(len(self.stored.values) * shared)
 
 
 def features_of(name: str, features: Tensor, like: Tensor, edge_axes: int = 2) -> Features:
@@ -135,12 +152,15 @@ def contract(edge_values: Tensor, features: Features, edge_axes: int = 2) -> Ten
         stored = features.stored.reshape(count, items, edges).permute(1, 2, 0)
         return (flat.transpose(0, 1) @ stored).transpose(0, 1).reshape(*lead, count)
     item, edge, feature, values = features.stored
+    # Flat, as scattering along the last axis is much faster than adding slice by slice.
     if item is None:
-        result = flat.new_zeros(*flat.shape[:-1], count)
-        result = result.index_add(-1, feature, flat[..., edge] * values)
+        terms, size = flat[..., edge] * values, count
     else:
-        result = flat.new_zeros(len(flat), items * count)
-        result = result.index_add(-1, item * count + feature, flat[:, item, edge] * values)
+        terms, size = flat[:, item, edge] * values, items * count
+        feature = item * count + feature
+    result = flat.new_zeros(*terms.shape[:-1], size).scatter_add(
+        -1, feature.expand(terms.shape), terms
+    )
     return result.reshape(*lead, count)
 
 
@@ -158,3 +178,33 @@ def dense_part(features: Features, first: int, last: int, edge: tuple[int, ...])
     part = part.index_put((rows, at[chosen]), values[chosen])
     part = part.reshape(last - first, 1 if item is None else items, edges).expand(-1, items, -1)
     return part.reshape(last - first, *features.batch, *edge)
+
+
+def outer(features: Features, edge_values: Tensor, first: int) -> Tensor:
+    """Sum the outer products of the features and the values of edges ``first``, ``first + 1``, ….
+
+    Args:
+        features: of these graphs.
+        edge_values: ``(edges, *batch, S)``.
+        first: place of the first edge among the flattened edge axes.
+
+    Returns:
+        ``(*batch, R, S)``.
+    """
+    edges, *batch, others = edge_values.shape
+    count, items = features.size, torch.Size(batch).numel()
+    values = edge_values.reshape(edges, items, others)
+    if isinstance(features.stored, Tensor):
+        part = features.stored.reshape(count, items, -1)[..., first : first + edges]
+        return torch.einsum("rbe,ebs->brs", part, values).reshape(*batch, count, others)
+    item, edge, feature, weight = features.stored
+    here = ((edge >= first) & (edge < first + edges)).nonzero().squeeze(-1)
+    edge, feature, weight = edge[here] - first, feature[here], weight[here]
+    if item is None:
+        terms = weight[:, None, None] * values[edge]
+        result = values.new_zeros(count, items, others).index_add(0, feature, terms).transpose(0, 1)
+    else:
+        terms = weight[:, None] * values[edge, item[here]]
+        rows = item[here] * count + feature
+        result = values.new_zeros(items * count, others).index_add(0, rows, terms)
+    return result.reshape(*batch, count, others)
