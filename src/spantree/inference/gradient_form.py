@@ -1,6 +1,6 @@
 """The Hessian of log Z from its gradient, by products and differences.
 
-With G = d log Z / dw and G_jj = 0,
+With G = d log Z / dw for every pair of nodes, an edge or not, and G_jj = 0,
 
     ∂² log Z / ∂w_ij ∂w_kl = −(G_il − G_jl) (G_kj − G_lj)
 
@@ -9,9 +9,11 @@ so that for a direction U, with V = w ∘ U, the Hessian product in log-weights 
     Û[j, l] = Σ_i V_ij (G_il − G_jl)
     J_1[k, l] = μ_kl U_kl − w_kl Σ_j (G_kj − G_lj) Û[j, l]
 
-This is the paper's T2, whose r̂ and ŝ are R̂ and Ŝ here. With a single root, which is the limit of
-root weights that vanish, G_jl and G_lj vanish beside what a root edge brings and are left out
-there.
+With a single root, which is the limit of root weights that vanish, G_jl and G_lj vanish beside what
+a root edge brings and are left out there.
+
+It subtracts: its error is of the order of κ² times the rounding of a double, where κ is the largest
+(Σ_k w_kl) G_lj, about 1 for gentle weights and e^b where nodes are bound in a cycle by e^b.
 """
 
 from dataclasses import dataclass
@@ -20,108 +22,125 @@ import torch
 from torch import Tensor
 
 from spantree.inference.ensemble import Ensemble
-from spantree.inference.features import Features, SparseFeatures, dense_part
-from spantree.kernels import elimination
+from spantree.inference.jet import zeroth
+from spantree.inference.labels import label_posteriors
+from spantree.inference.trees import real_edges
+from spantree.kernels.elimination import column_shifts
 
 __all__ = ["GradientForm"]
 
 EPSILON = torch.finfo(torch.float64).eps
 
+# The marginal of an edge of weight δ is δ G, so giving δ to pairs without an edge yields G there.
+# That moves any entry of G by at most n² δ (2 max G)²: nothing, within these bounds.
+LOG_ABSENT = -138.0  # δ = e⁻¹³⁸ = 10⁻⁶⁰ of the heaviest edge of the column
+LARGEST_GRADIENT = 2.0**50
+SMALLEST_LOG_RATIO = -340.0  # of an edge to the heaviest of its column
+
 
 @dataclass(frozen=True)
 class GradientForm:
-    """What the Hessian products of a batch of graphs are made of.
+    """What the Hessians of a batch of graphs are made of.
+
+    All of it is differentiable, to any order, in the log-weights of the ensemble.
 
     Attributes:
         ensemble: the graphs.
-        weights: ``(B, n, n)``, scaled by column; the batch is flat here.
+        log_partition: ``(*batch,)``.
+        marginals: ``(*batch, n, n)``, parallel edges summed.
+        weights: ``(B, n, n)``, the batch flat, those of each column and of the single root divided
+            by a constant; parallel edges summed.
         gradient: ``(B, n, n)``, of log Z in these weights.
         counts: ``(n, 1)``, 1 for a head whose G_j. is subtracted, 0 for the single root.
-        generic: ``(B,)``, whether the formula holds (see `elimination.Gradient`).
+        holds: ``(B,)``, whether doubles sufficed; false also where no tree exists.
     """
 
     ensemble: Ensemble
+    log_partition: Tensor
+    marginals: Tensor
     weights: Tensor
     gradient: Tensor
     counts: Tensor
-    generic: Tensor
+    holds: Tensor
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "GradientForm":
         """One elimination of the batch."""
-        log_weights = ensemble.plain().log_weights
-        n = log_weights.shape[-1]
-        flat = log_weights.reshape(ensemble.batch_shape.numel(), n, n)
-        lengths = torch.full((len(flat),), n - 1, device=flat.device)
-        if ensemble.lengths is not None:
-            lengths = ensemble.lengths.to(torch.int64).reshape(len(flat))
-        single_root = ensemble.question.single_root
-        weights, gradient, generic = elimination.gradient(flat, lengths, single_root=single_root)
-        # Padding has a weight of its own in there.
-        weights = weights.where(flat > -torch.inf, 0.0)
-        gradient = gradient.where(elimination.possible_pairs(lengths, n), 0.0)
-        counts = torch.ones(n, 1, dtype=torch.float64, device=flat.device)
-        counts[0] = 0.0 if single_root else 1.0
-        return cls(ensemble, weights, gradient, counts, generic)
+        log_weights, question = ensemble.plain().log_weights, ensemble.question
+        n, items = log_weights.shape[-1], ensemble.batch_shape.numel()
+        possible = real_edges(n, ensemble.lengths, log_weights.device)
+        possible = possible.expand_as(log_weights).reshape(items, n, n)
+        flat = log_weights.reshape(items, n, n)
+        present = flat > -torch.inf
+        shifts = column_shifts(flat.detach(), single_root=question.single_root)
+        shift = shifts[:, None, :].repeat(1, n, 1)
+        shift[:, 0] += shifts[:, :1]  # of the single root; column 0 has no edges
+        log_ratios = (flat.where(present, shift) - shift).where(present, LOG_ABSENT)
 
-    @staticmethod
-    def multiply_adds(features: Features, n: int, items: int) -> float:
-        """How many `products` of all these features would take."""
-        dense = 2.0 * features.size * items * n**3
-        if not isinstance(features.stored, SparseFeatures):
-            return dense
-        shared = items if features.stored.item is None else 1
-        return min(dense, float(len(features.stored.values)) * shared * n**2)
+        filled = flat.where(present, shift + LOG_ABSENT).where(possible, -torch.inf)
+        log_partition, marginals = zeroth(
+            filled.reshape(log_weights.shape),
+            ensemble.lengths,
+            question._replace(validate=False),
+            with_marginals=True,
+        )
+        gradient = marginals.reshape(flat.shape) * (-log_ratios).exp()
+        # Compared so that NaN, for input that is not a number, holds nothing.
+        holds = ((gradient <= LARGEST_GRADIENT) & (log_ratios >= SMALLEST_LOG_RATIO)).all(1).all(1)
+        weights = log_ratios.where(present, -torch.inf).exp()
+        counts = torch.ones(n, 1, dtype=torch.float64, device=flat.device)
+        counts[0] = 0.0 if question.single_root else 1.0
+        marginals = marginals.where(log_weights > -torch.inf, 0.0)
+        return cls(ensemble, log_partition, marginals, weights, gradient, counts, holds)
 
     def harmless_below(self, bound: float) -> bool:
-        """Whether the formula holds and loses less than ``bound`` to its subtractions."""
+        """Whether doubles sufficed and the subtractions lose less than ``bound``."""
         entering = (self.weights * self.counts).sum(1)  # Σ_k w_kl
         kappa = (entering[:, :, None] * self.gradient * self.counts).amax((1, 2))
-        return bool((self.generic & (EPSILON * kappa * kappa < bound)).all())
+        return bool((self.holds & (EPSILON * kappa * kappa < bound)).all())
 
-    def products(self, features: Features, first: int, last: int) -> Tensor:
-        """J_1 of features ``first..last-1``, ``(last - first, *batch, *edge)``."""
-        edge = tuple(self.ensemble.edge_shape)
-        labeled = self.ensemble.edge_axes == 3
-        n, items = edge[0], len(self.weights)
-        if not labeled and self.multiply_adds(features, n, items) < 2.0 * features.size * n**3:
-            return self._sparse(features, first, last)
-        return self.ensemble.hessian_vector_product(
-            dense_part(features, first, last, edge), plain_product=self._dense
-        )
+    def products(self, directions: Tensor) -> Tensor:
+        """J_1 in directions ``(*several, *batch, *edge)``, 2 N³ multiply-adds each."""
+        return self.ensemble.hessian_vector_product(directions, plain_product=self._plain_products)
 
-    def _dense(self, direction: Tensor) -> Tensor:
+    def _plain_products(self, directions: Tensor) -> Tensor:
         w, g = self.weights, self.gradient
-        u = direction.reshape(-1, *w.shape)
+        u = directions.reshape(-1, *w.shape)
         v = w * u
         hat = v.mT @ g - (self.counts * v).sum(-2)[..., None] * g
         p = g @ hat
         jet = w * (g * u - (p - self.counts * p.diagonal(dim1=-2, dim2=-1)[..., None, :]))
-        return jet.reshape(direction.shape)
+        return jet.reshape(directions.shape)
 
-    def _sparse(self, features: Features, first: int, last: int) -> Tensor:
-        """Every non-zero is a matrix of rank one."""
-        assert isinstance(features.stored, SparseFeatures)
+    def products_of_edges(self, first: int, last: int) -> Tensor:
+        """J_1 of single edges, rows ``first..last-1`` of the Hessian, ``(last - first, B, n, n)``.
+
+        O(N²) each. Of graphs without labels only.
+        """
+        assert self.ensemble.edge_axes == 2
         w, g = self.weights, self.gradient
-        items, n = w.shape[:2]
-        item, edge, feature, values = features.stored
-        chosen = (feature >= first) & (feature < last)
-        edge, feature, values = edge[chosen], feature[chosen] - first, values[chosen]
-        if item is None:
-            item = torch.arange(items, device=edge.device).repeat_interleave(len(edge))
-            edge, feature, values = (x.repeat(items) for x in (edge, feature, values))
-        else:
-            item = item[chosen]
+        n = w.shape[-1]
+        edge = torch.arange(first, last, device=w.device)
         i, j = edge // n, edge % n
-        v = w[item, i, j] * values
-        row = v[:, None] * (g[item, i] - self.counts[i] * g[item, j])
-        column = g[item, :, j]
-        # (G_kj − G_lj) Û[j, l] for all k, l; added up by feature and graph.
-        rank_one = (column[:, :, None] - self.counts * column[:, None, :]) * row[:, None, :]
-        place = feature * items + item
-        total = w.new_zeros((last - first) * items, n, n).index_add(0, place, rank_one)
-        jet = -w * total.reshape(last - first, items, n, n)
-        # Into the flat view: the first-order term, μ_kl U_kl.
-        first_order = w.new_zeros(jet.numel())
-        first_order = first_order.index_add(0, (place * n + i) * n + j, v * g[item, i, j])
-        return (jet + first_order.reshape(jet.shape)).reshape(-1, *self.ensemble.log_weights.shape)
+        left = (w[:, i, j, None] * (g[:, i] - self.counts[i] * g[:, j])).transpose(0, 1)
+        column = g.mT[:, j].transpose(0, 1)  # G_kj for every k
+        right = column[..., :, None] - self.counts * column[..., None, :]
+        rows = -w * left[..., None, :] * right
+        at = torch.arange(last - first, device=w.device)
+        return (
+            rows.flatten(2)
+            .index_put(
+                (at, torch.arange(len(w), device=w.device)[:, None], edge),
+                (w * g).flatten(1)[:, edge],
+                accumulate=True,
+            )
+            .reshape(rows.shape)
+        )
+
+    def flat_weights(self) -> Tensor:
+        """The weights of all edges ``(B, E)``, those with labels apart."""
+        weights = self.weights
+        if self.ensemble.edge_axes == 3:
+            posteriors = label_posteriors(self.ensemble.log_weights)
+            weights = weights[..., None] * posteriors.reshape(*weights.shape, -1)
+        return weights.flatten(1)
