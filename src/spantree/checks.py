@@ -15,6 +15,7 @@ __all__ = [
     "check_arguments",
     "check_device",
     "check_direction",
+    "check_edges",
     "check_features",
     "check_heads",
     "check_labeled",
@@ -35,10 +36,8 @@ def is_single_root(root: Root) -> bool:
 
 def check_arguments(log_weights: Tensor, lengths: Tensor | None, backend: Backend) -> None:
     """Raises TypeError or ValueError unless the arguments fit together."""
-    _check_float("log_weights", log_weights)
+    check_edges("log_weights", log_weights)
     shape = tuple(log_weights.shape)
-    if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] < 2:
-        raise ValueError(f"log_weights must have shape (..., n, n) with n >= 2, got {shape}")
     if backend not in get_args(Backend):
         raise ValueError(f"backend must be one of {str(get_args(Backend))[1:-1]}, got {backend!r}")
     if backend == "native" and log_weights.device.type != "cpu":
@@ -52,6 +51,14 @@ def check_arguments(log_weights: Tensor, lengths: Tensor | None, backend: Backen
                 f"lengths must have shape {shape[:-2]} like the batch, got {tuple(lengths.shape)}"
             )
         check_device("lengths", lengths, log_weights.device)
+
+
+def check_edges(name: str, edges: Tensor) -> None:
+    """Raises unless these are numbers for the edges of graphs."""
+    _check_float(name, edges)
+    shape = tuple(edges.shape)
+    if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] < 2:
+        raise ValueError(f"{name} must have shape (..., n, n) with n >= 2, got {shape}")
 
 
 def check_labeled(log_weights: Tensor) -> None:
