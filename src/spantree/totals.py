@@ -244,7 +244,8 @@ def _means(marginals: Tensor, r: Features, s: Features) -> tuple[Tensor, Tensor]
 
 
 def _uncentred(z: Tensor, centred: Tensor, mean_r: Tensor, mean_s: Tensor) -> Tensor:
-    return z[..., None, None] * (centred + mean_r[..., :, None] * mean_s[..., None, :])
+    moment = torch.addcmul(centred, mean_r[..., :, None], mean_s[..., None, :])
+    return z[..., None, None] * moment
 
 
 def _graphs(

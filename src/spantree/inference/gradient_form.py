@@ -12,8 +12,8 @@ so that for a direction U, with V = w ∘ U, the Hessian product in log-weights 
 With a single root, which is the limit of root weights that vanish, G_jl and G_lj vanish beside what
 a root edge brings and are left out there.
 
-It subtracts: its error is of the order of κ² times the rounding of a double, where κ is the largest
-(Σ_k w_kl) G_lj, about 1 for gentle weights and e^b where nodes are bound in a cycle by e^b.
+It subtracts. Its error is about n 2⁻⁵² times the largest κ_jl κ_lj, where κ_jl = (Σ_k w_kj) G_jl is
+about 1 for gentle weights and e^b where nodes are bound in a cycle by e^b (docs/numerics.md).
 """
 
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ __all__ = ["GradientForm"]
 EPSILON = torch.finfo(torch.float64).eps
 
 # The marginal of an edge of weight δ is δ G, so giving δ to pairs without an edge yields G there.
-# That moves any entry of G by at most n² δ (2 max G)²: nothing, within these bounds.
-LOG_ABSENT = -138.0  # δ = e⁻¹³⁸ = 10⁻⁶⁰ of the heaviest edge of the column
+# That moves any entry of G by at most n² δ (2 max G)²: nothing, if G is bounded so.
+LOG_ABSENT = -138.0  # δ is 10⁻⁶⁰ of the heaviest edge of the column
 LARGEST_GRADIENT = 2.0**50
 SMALLEST_LOG_RATIO = -340.0  # of an edge to the heaviest of its column
 
@@ -72,9 +72,11 @@ class GradientForm:
         possible = possible.expand_as(log_weights).reshape(items, n, n)
         flat = log_weights.reshape(items, n, n)
         present = flat > -torch.inf
+        counts = torch.ones(n, 1, dtype=torch.float64, device=flat.device)
+        counts[0] = 0.0 if question.single_root else 1.0
         shifts = column_shifts(flat.detach(), single_root=question.single_root)
-        shift = shifts[:, None, :].repeat(1, n, 1)
-        shift[:, 0] += shifts[:, :1]  # of the single root; column 0 has no edges
+        # The single root has a shift of its own, where column 0 has no edges.
+        shift = shifts[:, None, :] + (1.0 - counts) * shifts[:, :1, None]
         log_ratios = (flat.where(present, shift) - shift).where(present, LOG_ABSENT)
 
         filled = flat.where(present, shift + LOG_ABSENT).where(possible, -torch.inf)
@@ -86,18 +88,21 @@ class GradientForm:
         )
         gradient = marginals.reshape(flat.shape) * (-log_ratios).exp()
         # Compared so that NaN, for input that is not a number, holds nothing.
-        holds = ((gradient <= LARGEST_GRADIENT) & (log_ratios >= SMALLEST_LOG_RATIO)).all(1).all(1)
+        bounded = (gradient <= LARGEST_GRADIENT) | (present | ~possible).all(1).all(1)[
+            :, None, None
+        ]
+        in_range = (gradient < torch.inf) & (log_ratios >= SMALLEST_LOG_RATIO)
+        holds = (bounded & in_range).all(1).all(1)
         weights = log_ratios.where(present, -torch.inf).exp()
-        counts = torch.ones(n, 1, dtype=torch.float64, device=flat.device)
-        counts[0] = 0.0 if question.single_root else 1.0
         marginals = marginals.where(log_weights > -torch.inf, 0.0)
         return cls(ensemble, log_partition, marginals, weights, gradient, counts, holds)
 
     def harmless_below(self, bound: float) -> bool:
         """Whether doubles sufficed and the subtractions lose less than ``bound``."""
-        entering = (self.weights * self.counts).sum(1)  # Σ_k w_kl
-        kappa = (entering[:, :, None] * self.gradient * self.counts).amax((1, 2))
-        return bool((self.holds & (EPSILON * kappa * kappa < bound)).all())
+        entering = (self.weights * self.counts).sum(1)  # Σ_k w_kj
+        kappa = entering[:, :, None] * self.gradient * self.counts
+        lost = len(self.counts) * EPSILON * (kappa * kappa.mT).amax((1, 2))
+        return bool((self.holds & (lost < bound)).all())
 
     def products(self, directions: Tensor) -> Tensor:
         """J_1 in directions ``(*several, *batch, *edge)``, 2 N³ multiply-adds each."""

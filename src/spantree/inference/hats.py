@@ -105,12 +105,12 @@ def _covariance(graphs: _Graphs, left: Features, right: Features) -> Tensor:
     assert isinstance(r, SparseFeatures)
     assert isinstance(s, SparseFeatures)
     r_hat, s_hat = _hats(graphs, r, left.size), _hats(graphs, s, right.size)
-    s_hat_by_node = s_hat.values.mT.contiguous()
+    minus_s_hat = (-s_hat.values).mT.contiguous()
     blocks = [
-        _meet(r_hat, s_hat, s_hat_by_node, rows, features, right.size)
+        _meet(r_hat, s_hat, minus_s_hat, rows, features, right.size)
         for rows, features in _blocks(r_hat, left.size, s_hat.values[..., 0].numel())
     ]
-    result = -torch.cat(blocks, dim=1)
+    result = torch.cat(blocks, dim=1)
     at, moments = _first_order(graphs, r, s, right.size)
     # In place: the result may be most of what memory is spent on.
     result.view(len(result), -1).scatter_add_(1, at.expand(len(result), -1), moments)
@@ -154,16 +154,19 @@ def _blocks(
 def _meet(
     r_hat: _Hats,
     s_hat: _Hats,
-    s_hat_by_node: Tensor,
+    minus_s_hat: Tensor,
     rows: slice,
     features: tuple[int, int],
     others: int,
 ) -> Tensor:
-    """Σ_jl r̂[j, l] ŝ[l, j]ᵀ for some features of r, ``(B, last - first, S)``."""
+    """−Σ_jl r̂[j, l] ŝ[l, j]ᵀ for some features of r, ``(B, last - first, S)``.
+
+    ``minus_s_hat`` has the values of ŝ by node, ``(B, n, m)``, and with the sign changed.
+    """
     first, last = features
     # Row (j, f) of r̂ at the dependent l of every row (l, f') of ŝ, and the other way round.
     ours = r_hat.values[:, rows].index_select(2, s_hat.dependent)
-    pairs = ours * s_hat_by_node.index_select(1, r_hat.dependent[rows])
+    pairs = ours * minus_s_hat.index_select(1, r_hat.dependent[rows])
     if not s_hat.complete:
         to = s_hat.feature.expand(pairs.shape)
         pairs = pairs.new_zeros(*pairs.shape[:2], others).scatter_add(2, to, pairs)
