@@ -88,7 +88,8 @@ def zeroth_order(
     factors = features_of("q", q, ensemble.log_weights)
     dense = dense_part(factors, 0, factors.size, tuple(ensemble.edge_shape))
     if validate:
-        raise_for_weights("q", dense.movedim(0, -1), (_wrong(dense) & ensemble.present).any(0))
+        for factor in dense:
+            raise_for_weights("q", factor, _wrong(factor) & ensemble.present)
     total = ensemble.reweighted(ensemble.log_weights + _log(dense)).log_partition().exp()
     total = total.movedim(0, -1).to(_dtype(w))
     return total.squeeze(-1) if factors.scalar else total
@@ -227,12 +228,12 @@ def _by_hessian(form: GradientForm, r: Features, s: Features) -> Tensor:
     """T2^h, Figure 2."""
     batch, n = form.ensemble.batch_shape, form.ensemble.edge_shape[0]
     result = form.weights.new_zeros(*batch, r.size, s.size)
-    marginals = form.marginals.reshape(-1, n * n)
+    marginals = form.marginals.reshape(batch.numel(), n * n)
     at_once = max(1, NUMBERS_AT_ONCE // max(1, marginals.numel()))
     for first in range(0, n * n, at_once):
         last = min(first + at_once, n * n)
         # Of each of these edges with any edge, itself included.
-        together = form.products_of_edges(first, last).reshape(last - first, -1, n * n)
+        together = form.products_of_edges(first, last).flatten(2)
         together = together + marginals.T[first:last, :, None] * marginals
         sums = contract(together.reshape(last - first, *batch, n, n), s)
         result = result + outer(r, sums, first)

@@ -195,7 +195,8 @@ def outer(features: Features, edge_values: Tensor, first: int) -> Tensor:
     count, items = features.size, torch.Size(batch).numel()
     values = edge_values.reshape(edges, items, others)
     if isinstance(features.stored, Tensor):
-        part = features.stored.reshape(count, items, -1)[..., first : first + edges]
+        shape = (count, items, features.stored.shape[1 + len(batch) :].numel())
+        part = features.stored.reshape(shape)[..., first : first + edges]
         return torch.einsum("rbe,ebs->brs", part, values).reshape(*batch, count, others)
     item, edge, feature, weight = features.stored
     here = ((edge >= first) & (edge < first + edges)).nonzero().squeeze(-1)

@@ -16,10 +16,15 @@ It subtracts. Its error is about n 2⁻⁵² times the largest κ_jl κ_lj, wher
 about 1 for gentle weights and e^b where nodes are bound in a cycle by e^b (docs/numerics.md).
 """
 
+# The function below names the inputs it has; the base class knows of `*args` only.
+# pyright: reportIncompatibleMethodOverride=false
+
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 from spantree.inference.ensemble import Ensemble
 from spantree.inference.jet import zeroth
@@ -86,7 +91,7 @@ class GradientForm:
             question._replace(validate=False),
             with_marginals=True,
         )
-        gradient = marginals.reshape(flat.shape) * (-log_ratios).exp()
+        gradient = marginals.detach().reshape(flat.shape) * (-log_ratios.detach()).exp()
         # Compared so that NaN, for input that is not a number, holds nothing.
         bounded = (gradient <= LARGEST_GRADIENT) | (present | ~possible).all(1).all(1)[
             :, None, None
@@ -94,7 +99,8 @@ class GradientForm:
         in_range = (gradient < torch.inf) & (log_ratios >= SMALLEST_LOG_RATIO)
         holds = (bounded & in_range).all(1).all(1)
         weights = log_ratios.where(present, -torch.inf).exp()
-        marginals = marginals.where(log_weights > -torch.inf, 0.0)
+        gradient = _Gradient.apply(weights, counts, gradient)
+        marginals = (weights * gradient).reshape(log_weights.shape)
         return cls(ensemble, log_partition, marginals, weights, gradient, counts, holds)
 
     def harmless_below(self, bound: float) -> bool:
@@ -109,13 +115,10 @@ class GradientForm:
         return self.ensemble.hessian_vector_product(directions, plain_product=self._plain_products)
 
     def _plain_products(self, directions: Tensor) -> Tensor:
-        w, g = self.weights, self.gradient
-        u = directions.reshape(-1, *w.shape)
-        v = w * u
-        hat = v.mT @ g - (self.counts * v).sum(-2)[..., None] * g
-        p = g @ hat
-        jet = w * (g * u - (p - self.counts * p.diagonal(dim1=-2, dim2=-1)[..., None, :]))
-        return jet.reshape(directions.shape)
+        several = directions.shape[: directions.dim() - len(self.ensemble.batch_shape) - 2]
+        u = directions.reshape(several.numel(), *self.weights.shape)
+        along = self.gradient * u - _along(self.gradient, self.counts, self.weights * u)
+        return (self.weights * along).reshape(directions.shape)
 
     def products_of_edges(self, first: int, last: int) -> Tensor:
         """J_1 of single edges, rows ``first..last-1`` of the Hessian, ``(last - first, B, n, n)``.
@@ -149,3 +152,31 @@ class GradientForm:
             posteriors = label_posteriors(self.ensemble.log_weights)
             weights = weights[..., None] * posteriors.reshape(*weights.shape, -1)
         return weights.flatten(1)
+
+
+def _along(gradient: Tensor, counts: Tensor, v: Tensor) -> Tensor:
+    """Σ_ij v_ij (G_il − G_jl) (G_kj − G_lj) for every k and l, ``(..., B, n, n)``."""
+    hat = v.mT @ gradient - (counts * v).sum(-2)[..., None] * gradient
+    p = gradient @ hat
+    return p - counts * p.diagonal(dim1=-2, dim2=-1)[..., None, :]
+
+
+class _Gradient(Function):
+    """(weights, counts, G) -> G, with the derivatives that G has in the weights.
+
+    The formula above is one for them, too: the derivative of G is made of G. They are not those of
+    the elimination, whose derivatives along an edge of weight δ would have to be divided by it.
+    """
+
+    @staticmethod
+    def forward(weights: Tensor, counts: Tensor, gradient: Tensor) -> Tensor:
+        return gradient.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[1], output)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        counts, gradient = ctx.saved_tensors
+        return -_along(gradient, counts, grad), None, None
