@@ -1,7 +1,8 @@
 """Exact inference over spanning-tree distributions."""
 
+from spantree import totals
 from spantree.inference.hessian import hessian_vector_product
 from spantree.inference.marginals import edge_marginals
 from spantree.inference.partition import log_partition
 
-__all__ = ["edge_marginals", "hessian_vector_product", "log_partition"]
+__all__ = ["edge_marginals", "hessian_vector_product", "log_partition", "totals"]
