@@ -83,11 +83,13 @@ def features_of(name: str, features: Tensor, like: Tensor, edge_axes: int = 2) -
     if features.is_sparse:
         sparse = _sparse(name, features, like, edge_axes, scalar)
         return Features(sparse, batch, count, scalar)
-    vector = (features[..., None] if scalar else features).to(like.dtype).movedim(-1, 0)
+    vector = (features[..., None] if scalar else features).to(like.dtype)
     missing = len(batch) + edge_axes + 1 - vector.dim()
-    vector = vector.reshape(count, *(1,) * missing, *vector.shape[1:])
-    # Off the edges a feature may be infinite or NaN, and 0 times it must be 0.
-    return Features(vector.where(like > -torch.inf, 0.0), batch, count, scalar)
+    vector = vector.reshape(*(1,) * missing, *vector.shape)
+    # Off the edges a feature may be infinite or NaN, and 0 times it must be 0. The axis of features
+    # stays last in memory, where the sums over edges want it.
+    vector = vector.where((like > -torch.inf)[..., None], 0.0)
+    return Features(vector.movedim(-1, 0), batch, count, scalar)
 
 
 def _is_scalar(
