@@ -27,7 +27,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from spantree.inference.ensemble import Ensemble
-from spantree.inference.jet import zeroth
+from spantree.inference.jet import may_be_differentiated, zeroth
 from spantree.inference.labels import label_posteriors
 from spantree.inference.trees import real_edges
 from spantree.kernels.elimination import column_shifts
@@ -99,7 +99,8 @@ class GradientForm:
         in_range = (gradient < torch.inf) & (log_ratios >= SMALLEST_LOG_RATIO)
         holds = (bounded & in_range).all(1).all(1)
         weights = log_ratios.where(present, -torch.inf).exp()
-        gradient = _Gradient.apply(weights, counts, gradient)
+        if may_be_differentiated(weights):
+            gradient = _Gradient.apply(weights, counts, gradient)
         marginals = (weights * gradient).reshape(log_weights.shape)
         return cls(ensemble, log_partition, marginals, weights, gradient, counts, holds)
 
@@ -168,6 +169,8 @@ class _Gradient(Function):
     the elimination, whose derivatives along an edge of weight δ would have to be divided by it.
     """
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(weights: Tensor, counts: Tensor, gradient: Tensor) -> Tensor:
         return gradient.clone()
@@ -175,8 +178,15 @@ class _Gradient(Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         ctx.save_for_backward(inputs[1], output)
+        ctx.save_for_forward(inputs[1], output)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         counts, gradient = ctx.saved_tensors
         return -_along(gradient, counts, grad), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, *_: None) -> Tensor:
+        # The same, as second derivatives are symmetric.
+        counts, gradient = ctx.saved_tensors
+        return -_along(gradient, counts, tangent)
