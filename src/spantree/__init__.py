@@ -1,8 +1,16 @@
 """Exact inference over spanning-tree distributions."""
 
 from spantree import totals
+from spantree.distributions import LabeledSpanningTree, SpanningTree
 from spantree.inference.hessian import hessian_vector_product
 from spantree.inference.marginals import edge_marginals
 from spantree.inference.partition import log_partition
 
-__all__ = ["edge_marginals", "hessian_vector_product", "log_partition", "totals"]
+__all__ = [
+    "LabeledSpanningTree",
+    "SpanningTree",
+    "edge_marginals",
+    "hessian_vector_product",
+    "log_partition",
+    "totals",
+]

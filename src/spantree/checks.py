@@ -18,7 +18,6 @@ __all__ = [
     "check_edges",
     "check_features",
     "check_heads",
-    "check_labeled",
     "check_mask",
     "is_single_root",
 ]
@@ -36,8 +35,7 @@ def is_single_root(root: Root) -> bool:
 
 def check_arguments(log_weights: Tensor, lengths: Tensor | None, backend: Backend) -> None:
     """Raises TypeError or ValueError unless the arguments fit together."""
-    check_edges("log_weights", log_weights)
-    shape = tuple(log_weights.shape)
+    check_edges("log_weights", log_weights, 2)
     if backend not in get_args(Backend):
         raise ValueError(f"backend must be one of {str(get_args(Backend))[1:-1]}, got {backend!r}")
     if backend == "native" and log_weights.device.type != "cpu":
@@ -48,27 +46,10 @@ def check_arguments(log_weights: Tensor, lengths: Tensor | None, backend: Backen
         _check_integers("lengths", lengths)
         if lengths.shape != log_weights.shape[:-2]:
             raise ValueError(
-                f"lengths must have shape {shape[:-2]} like the batch, got {tuple(lengths.shape)}"
+                f"lengths must have shape {tuple(log_weights.shape[:-2])} like the batch, "
+                f"got {tuple(lengths.shape)}"
             )
         check_device("lengths", lengths, log_weights.device)
-
-
-def check_edges(name: str, edges: Tensor) -> None:
-    """Raises unless these are numbers for the edges of graphs."""
-    _check_float(name, edges)
-    shape = tuple(edges.shape)
-    if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] < 2:
-        raise ValueError(f"{name} must have shape (..., n, n) with n >= 2, got {shape}")
-
-
-def check_labeled(log_weights: Tensor) -> None:
-    """Raises unless these can be the log-weights of labelled edges."""
-    _check_float("log_weights", log_weights)
-    shape = tuple(log_weights.shape)
-    if len(shape) < 3 or shape[-2] != shape[-3] or shape[-2] < 2 or shape[-1] < 1:
-        raise ValueError(
-            f"log_weights must have shape (..., n, n, Y) with n >= 2 and Y >= 1, got {shape}"
-        )
 
 
 def check_direction(direction: Tensor, log_weights: Tensor) -> None:
@@ -90,13 +71,31 @@ def check_features(name: str, features: Tensor, device: torch.device) -> None:
     check_device(name, features, device)
 
 
-def check_heads(name: str, heads: Tensor, event: tuple[int, ...], device: torch.device) -> None:
-    """Raises unless ``heads``, or labels, are integers ``(*sample, *event)``."""
+def check_edges(name: str, tensor: Tensor, edge_axes: int) -> None:
+    """Raises unless ``tensor`` has a value for every edge, with ``edge_axes`` axes for these."""
+    _check_float(name, tensor)
+    shape = tuple(tensor.shape)
+    edge = shape[len(shape) - edge_axes :]
+    if len(shape) < edge_axes or edge[0] != edge[1] or edge[0] < 2 or edge[-1] < 1:
+        wanted = (
+            "(..., n, n) with n >= 2" if edge_axes == 2 else "(..., n, n, Y) with n >= 2, Y >= 1"
+        )
+        raise ValueError(f"{name} must have shape {wanted}, got {shape}")
+
+
+def check_heads(
+    name: str, heads: Tensor, n: int, batch_shape: tuple[int, ...], device: torch.device
+) -> None:
+    """Raises unless ``heads``, or labels, are integers that broadcast to ``(..., *batch, n)``."""
     _check_integers(name, heads)
-    shape = tuple(heads.shape)
-    if tuple(shape[-len(event) :]) != event:
-        inside = ", ".join(map(str, event))
-        raise ValueError(f"{name} must have shape (..., {inside}) like the batch, got {shape}")
+    try:
+        torch.broadcast_shapes(heads.shape[:-1], batch_shape)
+        fits = heads.dim() > 0 and heads.shape[-1] == n
+    except RuntimeError:
+        fits = False
+    if not fits:
+        inside = ", ".join(map(str, (*batch_shape, n)))
+        raise ValueError(f"{name} must have shape (..., {inside}), got {tuple(heads.shape)}")
     check_device(name, heads, device)
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-__all__ = ["raise_for_lengths", "raise_for_status", "raise_for_weights"]
+__all__ = ["raise_for_heads", "raise_for_lengths", "raise_for_status", "raise_for_weights"]
 
 
 def raise_for_lengths(lengths: Tensor, longest: int, batch_shape: tuple[int, ...]) -> None:
@@ -47,12 +47,71 @@ def raise_for_weights(name: str, weights: Tensor, wrong: Tensor) -> None:
     """Raises ValueError for the first of ``(*batch, n, n)`` weights that is wrong."""
     found = wrong.nonzero()
     if len(found):
-        *index, head, dependent = found[0].tolist()
-        where = f" at batch item ({', '.join(map(str, index))}{',' * (len(index) == 1)})"
+        *_, head, dependent = index = tuple(found[0].tolist())
+        item = int(wrong.flatten(-2).any(-1).flatten().nonzero()[0])
         raise ValueError(
-            f"{name} must hold finite numbers >= 0 on every edge, found "
-            f"{float(weights[tuple(found[0])])}{where if index else ''}, edge {head} -> {dependent}"
+            f"{name} must hold finite numbers >= 0 on every edge, found {float(weights[index])}"
+            f"{_where(item, tuple(wrong.shape[:-2]))}, edge {head} -> {dependent}"
         )
+
+
+def raise_for_heads(
+    fine: Tensor, heads: Tensor, labels: Tensor | None, present: Tensor, *, single_root: bool
+) -> None:
+    """Raises ValueError saying why the first of some trees that are not fine is no tree.
+
+    Args:
+        fine: ``(*sample, *batch)``, which are.
+        heads: ``(*sample, *batch, n)``, with -1 where unknown in partial trees or padding.
+        labels: like ``heads``, or None.
+        present: ``(*batch, n, n)``, which edges there are, or ``(*batch, n, n, Y)``.
+        single_root: whether exactly one edge may leave the root.
+    """
+    wrong = (~fine).flatten().nonzero()
+    if not len(wrong):
+        return
+    first = int(wrong[0, 0])
+    n = heads.shape[-1]
+    axes = 2 if labels is None else 3
+    edges = present.expand(*fine.shape, *present.shape[-axes:]).reshape(-1, *present.shape[-axes:])
+    tree = heads.reshape(-1, n)[first].tolist()
+    labeling = None if labels is None else labels.reshape(-1, n)[first].tolist()
+    problem = _not_a_tree(tree, labeling, edges[first].cpu(), single_root)
+    raise ValueError(
+        f"heads must be spanning trees of the graphs they are asked about: "
+        f"{problem}{_where(first, tuple(fine.shape)).replace('batch item', 'index')}"
+    )
+
+
+def _not_a_tree(
+    heads: list[int], labels: list[int] | None, present: Tensor, single_root: bool
+) -> str:
+    n = len(heads)
+    real = [node for node in range(1, n) if bool(present[:, node].any())]
+    for node in real:
+        if not -1 <= heads[node] < n:
+            return f"node {node} has head {heads[node]}, which is no node"
+        if heads[node] == node:
+            return f"node {node} is its own head"
+        if heads[node] >= 0:
+            edge = present[heads[node], node]
+            if not bool(edge.any()):
+                return f"the graph has no edge {heads[node]} -> {node}"
+            if labels is not None and not 0 <= labels[node] < len(edge):
+                return f"node {node} has label {labels[node]}, not one of 0..{len(edge) - 1}"
+            if labels is not None and not bool(edge[labels[node]]):
+                return f"the edge {heads[node]} -> {node} has no label {labels[node]}"
+    for node in real:
+        above, steps = heads[node], 0
+        while above > 0 and steps < n:
+            above, steps = heads[above], steps + 1
+        if above > 0:
+            return f"node {node} is in a cycle, or below one"
+    children = [node for node in real if heads[node] == 0]
+    if single_root and len(children) > 1:
+        return f"nodes {children} all hang on the root, and root='single' allows one"
+    unknown = [node for node in real if heads[node] < 0]
+    return f"nodes {unknown} have no head"
 
 
 def _where(item: int, batch_shape: tuple[int, ...]) -> str:

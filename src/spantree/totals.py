@@ -32,7 +32,6 @@ from spantree.inference.covariances import (
 from spantree.inference.ensemble import Ensemble
 from spantree.inference.features import Features, contract, dense_part, features_of, outer
 from spantree.inference.gradient_form import GradientForm
-from spantree.inference.trees import real_edges
 
 __all__ = ["SecondOrderMethod", "first_order", "second_order", "zeroth_order"]
 
@@ -256,12 +255,11 @@ def _graphs(
 
     A graph without a tree is none of the engine's errors: it has totals of 0.
     """
-    check_edges("w", w)
+    check_edges("w", w, 2)
     ensemble = Ensemble.of(_log(w.double()), lengths, root, validate_args)
     validate = ensemble.question.validate
     if validate:
-        edges = real_edges(w.shape[-1], lengths, w.device)
-        raise_for_weights("w", w, _wrong(w) & edges)
+        raise_for_weights("w", w, _wrong(w) & ensemble.edges)
     return ensemble.reweighted(ensemble.log_weights, validate=False), validate
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from spantree.checks import Root, check_labeled
+from spantree.checks import Root, check_edges
 from spantree.inference.jet import first, zeroth
 from spantree.inference.labels import collapse, label_posteriors
 from spantree.inference.question import Question
@@ -43,14 +43,12 @@ class Ensemble:
     ) -> "Ensemble":
         """Checks shapes and types, and cleans what is not an edge."""
         if labeled:
-            check_labeled(log_weights)
+            check_edges("log_weights", log_weights, 3)
         plain = log_weights[..., 0] if labeled else log_weights
         question = Question.about(plain, lengths, root, validate_args, "auto")
-        edges = real_edges(plain.shape[-1], lengths, log_weights.device)
-        edges = edges[..., None] if labeled else edges
         # In float64 from here on: results are rounded to the input's dtype once, at the end.
-        clean = log_weights.double().where(edges, -torch.inf)
-        return cls(clean, lengths, question, 3 if labeled else 2)
+        raw = cls(log_weights.double(), lengths, question, 3 if labeled else 2)
+        return replace(raw, log_weights=raw.log_weights.where(raw.edges, -torch.inf))
 
     @property
     def batch_shape(self) -> torch.Size:
@@ -64,6 +62,13 @@ class Ensemble:
     def present(self) -> Tensor:
         """Which edges exist."""
         return self.log_weights > -torch.inf
+
+    @property
+    def edges(self) -> Tensor:
+        """Which pairs of real nodes, with labels if there are any, could be edges."""
+        n = self.edge_shape[0]
+        pairs = real_edges(n, self.lengths, self.log_weights.device)
+        return pairs if self.edge_axes == 2 else pairs[..., None]
 
     def reweighted(self, log_weights: Tensor, *, validate: bool | None = None) -> "Ensemble":
         """The same graphs with other weights; further batch axes may stand in front."""

@@ -7,12 +7,14 @@ anything. With the expected log-weight of the column for a constant, what is lef
 the size of the result.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 from spantree.inference.ensemble import Ensemble
 
-__all__ = ["cross_entropy", "entropy", "kl_divergence", "log_norm", "renyi_entropy"]
+__all__ = ["Solved", "cross_entropy", "entropy", "kl_divergence", "log_norm", "renyi_entropy"]
 
 # Where the order is this close to 1 the Rényi entropy is an integral instead of a quotient of
 # small numbers. Gauss-Legendre with 8 nodes is exact to the last digits there.
@@ -25,44 +27,54 @@ GAUSS_LEGENDRE = (  # nodes in (0, 1) and weights, symmetric about 1/2
 )
 
 
-def entropy(ensemble: Ensemble, log_partition: Tensor, marginals: Tensor) -> Tensor:
+class Solved(NamedTuple):
+    """Graphs with what is known of them.
+
+    Attributes:
+        ensemble: the graphs.
+        log_partition: ``(*batch,)``, -inf where there is no tree.
+        marginals: ``(*batch, *edge)``, 0 where there is no tree.
+    """
+
+    ensemble: Ensemble
+    log_partition: Tensor
+    marginals: Tensor
+
+    @property
+    def feasible(self) -> Tensor:
+        """Whether there is a tree, ``(*batch,)``."""
+        return self.log_partition > -torch.inf
+
+
+def entropy(p: Solved) -> Tensor:
     """H(p) = log Z − ⟨μ, θ⟩ ``(*batch,)``; its gradient in θ is −J_1(θ), O(N³) as well."""
-    scores = ensemble.log_weights.where(ensemble.present, 0.0)
-    return log_partition - _expected(marginals, scores, ensemble.edge_axes)
+    scores = p.ensemble.log_weights.where(p.ensemble.present, 0.0)
+    return p.log_partition - _expected(p.marginals, scores, p.ensemble.edge_axes)
 
 
-def cross_entropy(
-    marginals: Tensor, log_partition_of_q: Tensor, log_weights_of_q: Tensor, edge_axes: int
-) -> Tensor:
+def cross_entropy(p: Solved, q: Solved) -> Tensor:
     """−E_p[log q] = log Z_q − ⟨μ_p, θ_q⟩ ``(*batch,)``.
 
     +inf where p has mass that q forbids. The gradient is then that of the rest of the sum: it
     moves p and q as if the forbidden edges had not been counted, and is finite.
     """
-    allowed = log_weights_of_q > -torch.inf
-    finite = log_partition_of_q - _expected(
-        marginals, log_weights_of_q.where(allowed, 0.0), edge_axes
-    )
-    return _infinite_where((marginals > 0) & ~allowed, finite, edge_axes)
+    scores = q.ensemble.log_weights.where(q.ensemble.present, 0.0)
+    log_partition = q.log_partition.where(q.feasible, 0.0)
+    finite = log_partition - _expected(p.marginals, scores, p.ensemble.edge_axes)
+    return finite + _penalty(p, q)
 
 
-def kl_divergence(
-    log_partitions: tuple[Tensor, Tensor],
-    marginals: Tensor,
-    log_weights: tuple[Tensor, Tensor],
-    edge_axes: int,
-) -> Tensor:
-    """KL(p‖q) = log Z_q − log Z_p + ⟨μ_p, θ_p − θ_q⟩ ``(*batch,)``.
+def kl_divergence(p: Solved, q: Solved) -> Tensor:
+    """KL(p‖q) = log Z_q − log Z_p + ⟨μ_p, θ_p − θ_q⟩ ``(*batch,)``; 0 where p has no tree.
 
     The difference of the log-weights is taken first, so that near distributions have a divergence
     near 0, and equal ones one of exactly 0. Infinite as `cross_entropy` is.
     """
-    theta_p, theta_q = log_weights
-    allowed = (theta_p > -torch.inf) & (theta_q > -torch.inf)
-    difference = theta_p.where(allowed, 0.0) - theta_q.where(allowed, 0.0)
-    shift = log_partitions[1] - log_partitions[0]
-    finite = shift + _expected(marginals, difference, edge_axes)
-    return _infinite_where((marginals > 0) & (theta_q == -torch.inf), finite, edge_axes)
+    allowed = p.ensemble.present & q.ensemble.present
+    theta_p, theta_q = (x.ensemble.log_weights.where(allowed, 0.0) for x in (p, q))
+    shift = q.log_partition.where(q.feasible, 0.0) - p.log_partition.where(p.feasible, 0.0)
+    finite = shift + _expected(p.marginals, theta_p - theta_q, p.ensemble.edge_axes)
+    return finite.where(p.feasible, 0.0) + _penalty(p, q)
 
 
 def renyi_entropy(ensemble: Ensemble, log_partition: Tensor, order: float) -> Tensor:
@@ -72,8 +84,10 @@ def renyi_entropy(ensemble: Ensemble, log_partition: Tensor, order: float) -> Te
     the difference above it, which is an integral of d log Z(tθ)/dt = ⟨μ_t, θ⟩ and is computed so.
     """
     gap = 1.0 - order
+    feasible = log_partition > -torch.inf
     if abs(gap) > NEAR_ONE:
-        return (ensemble.tempered(order).log_partition() - order * log_partition) / gap
+        power = ensemble.tempered(order).log_partition()
+        return _difference(power, order * log_partition, feasible) / gap
     scores = ensemble.log_weights.where(ensemble.present, 0.0)
     mean = torch.zeros_like(log_partition)
     for node, weight in GAUSS_LEGENDRE:
@@ -85,7 +99,13 @@ def renyi_entropy(ensemble: Ensemble, log_partition: Tensor, order: float) -> Te
 
 def log_norm(ensemble: Ensemble, log_partition: Tensor, order: float) -> Tensor:
     """The logarithm of the ℓ_k norm (Σ_d p(d)^k)^(1/k)."""
-    return ensemble.tempered(order).log_partition() / order - log_partition
+    feasible = log_partition > -torch.inf
+    return _difference(ensemble.tempered(order).log_partition() / order, log_partition, feasible)
+
+
+def _difference(a: Tensor, b: Tensor, feasible: Tensor) -> Tensor:
+    """The difference of two log-partition functions, -inf where there is no tree."""
+    return (a.where(feasible, 0.0) - b.where(feasible, 0.0)).where(feasible, -torch.inf)
 
 
 def _expected(marginals: Tensor, values: Tensor, edge_axes: int) -> Tensor:
@@ -97,7 +117,13 @@ def _expected(marginals: Tensor, values: Tensor, edge_axes: int) -> Tensor:
     return constants.sum(tuple(range(-edge_axes, 0))) + rest
 
 
-def _infinite_where(violated: Tensor, finite: Tensor, edge_axes: int) -> Tensor:
-    # Added, not selected, so that the gradient of what is finite passes.
-    penalty = torch.zeros_like(finite).masked_fill(violated.flatten(-edge_axes).any(-1), torch.inf)
-    return finite + penalty
+def _penalty(p: Solved, q: Solved) -> Tensor:
+    """+inf where p has mass that q forbids, else 0: added, so that gradients of the rest pass."""
+    outside = (p.marginals > 0) & ~q.ensemble.present
+    forbids = outside.flatten(-p.ensemble.edge_axes).any(-1) | (p.feasible & ~q.feasible)
+    if q.ensemble.question.single_root and not p.ensemble.question.single_root:
+        # With two possible children of the root there is a tree with both: move the second there.
+        from_root = p.marginals.movedim(-p.ensemble.edge_axes, 0)[0] > 0
+        children = from_root.any(-1) if p.ensemble.edge_axes == 3 else from_root
+        forbids = forbids | (children.sum(-1) > 1)
+    return torch.zeros_like(p.log_partition + q.log_partition).masked_fill(forbids, torch.inf)

@@ -9,7 +9,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-__all__ = ["enumerate_trees", "log_partition_by_enumeration", "tree_scores"]
+__all__ = ["enumerate_support", "enumerate_trees", "log_partition_by_enumeration", "tree_scores"]
+
+MOST_NODES = 7  # beside the root; 8⁷ assignments of heads
 
 
 def enumerate_trees(num_nodes: int, root: Literal["single", "multi"] = "single") -> Tensor:
@@ -77,3 +79,54 @@ def log_partition_by_enumeration(
     # logsumexp of nothing but -inf has a NaN gradient: give it zeros, and drop the result.
     total = scores.where(exists, 0.0).logsumexp(-1)
     return total.where(exists.squeeze(-1), -torch.inf)
+
+
+def enumerate_support(
+    present: Tensor,
+    lengths: Tensor | None,
+    edge_axes: int,
+    *,
+    root: Literal["single", "multi"] = "single",
+) -> tuple[Tensor, Tensor | None]:
+    """List the trees of a batch of graphs that all have the same ones.
+
+    Args:
+        present: ``(*batch, n, n)`` or ``(*batch, n, n, Y)``, which edges there are.
+        lengths: ``(*batch,)`` number of non-root nodes, or None.
+        edge_axes: 2, or 3 with labels.
+        root: Whether exactly one edge leaves the root or any number does.
+
+    Returns:
+        ``(T, n)`` heads, -1 for the root and padding, and with labels their ``(T, n)``.
+
+    Raises:
+        NotImplementedError: if the graphs differ, or are too large.
+    """
+    edge, batch = present.shape[-edge_axes:], present.shape[:-edge_axes]
+    n = edge[0]
+    graphs = present.reshape(batch.numel(), *edge)
+    sizes = torch.full((1,), n - 1) if lengths is None else lengths.reshape(-1).cpu()
+    if len(graphs) == 0 or bool((graphs != graphs[0]).any()) or bool((sizes != sizes[0]).any()):
+        raise NotImplementedError("enumerate_support needs graphs that all have the same edges")
+    size, graph = int(sizes[0]), graphs[0].cpu()
+    if size > MOST_NODES:
+        raise NotImplementedError(
+            f"enumerate_support needs at most {MOST_NODES} nodes beside the root, got {size}"
+        )
+    trees = enumerate_trees(size, root)
+    real = torch.arange(1, size + 1)
+    plain = graph.any(-1) if edge_axes == 3 else graph
+    trees = trees[plain[trees[:, 1:], real].all(-1)]
+    labels = None
+    if edge_axes == 3:
+        # All labellings of all trees; those with a label that its edge does not have are dropped.
+        assignments = torch.cartesian_prod(*[torch.arange(edge[2])] * size).reshape(-1, size)
+        labels = torch.nn.functional.pad(assignments, (1, 0), value=-1).repeat(len(trees), 1)
+        trees = trees.repeat_interleave(len(assignments), 0)
+        kept = graph[trees[:, 1:], real, labels[:, 1:]].all(-1)
+        trees, labels = trees[kept], _padded(labels[kept], n).to(present.device)
+    return _padded(trees, n).to(present.device), labels
+
+
+def _padded(trees: Tensor, n: int) -> Tensor:
+    return torch.nn.functional.pad(trees, (0, n - trees.shape[-1]), value=-1)

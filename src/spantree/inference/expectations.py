@@ -44,5 +44,8 @@ def log_product_expectation(ensemble: Ensemble, log_partition: Tensor, log_q: Te
         raise ValueError("log_q must not hold NaN or +inf on an edge")
     # A product that is 0 for every tree is an answer and not an error.
     reweighted = ensemble.reweighted(ensemble.log_weights + factors, validate=False)
-    result = (reweighted.log_partition() - log_partition).movedim(0, -1)
+    product = reweighted.log_partition()
+    possible = product > -torch.inf
+    log_mean = product.where(possible, 0.0) - log_partition.where(possible, 0.0)
+    result = log_mean.where(possible, -torch.inf).movedim(0, -1)
     return result.squeeze(-1) if canonical.scalar else result

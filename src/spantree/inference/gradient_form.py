@@ -29,7 +29,6 @@ from torch.autograd import Function
 from spantree.inference.ensemble import Ensemble
 from spantree.inference.jet import may_be_differentiated, zeroth
 from spantree.inference.labels import label_posteriors
-from spantree.inference.trees import real_edges
 from spantree.kernels.elimination import column_shifts
 
 __all__ = ["GradientForm"]
@@ -71,10 +70,10 @@ class GradientForm:
     @classmethod
     def of(cls, ensemble: Ensemble) -> "GradientForm":
         """One elimination of the batch."""
-        log_weights, question = ensemble.plain().log_weights, ensemble.question
+        plain, question = ensemble.plain(), ensemble.question
+        log_weights = plain.log_weights
         n, items = log_weights.shape[-1], ensemble.batch_shape.numel()
-        possible = real_edges(n, ensemble.lengths, log_weights.device)
-        possible = possible.expand_as(log_weights).reshape(items, n, n)
+        possible = plain.edges.expand_as(log_weights).reshape(items, n, n)
         flat = log_weights.reshape(items, n, n)
         present = flat > -torch.inf
         counts = torch.ones(n, 1, dtype=torch.float64, device=flat.device)

@@ -13,7 +13,7 @@ __all__ = ["collapse", "label_posteriors"]
 
 def collapse(log_weights: Tensor) -> Tensor:
     """Sum parallel edges: ``(..., n, n, Y)`` to ``(..., n, n)``, ``-inf`` where all are."""
-    exists = (log_weights > -torch.inf).any(-1)
+    exists = (log_weights != -torch.inf).any(-1)  # NaN is something, and must be seen
     # logsumexp of nothing but -inf has a NaN gradient: give it zeros, and drop the result.
     total = log_weights.where(exists[..., None], 0.0).logsumexp(-1)
     return total.where(exists, -torch.inf)
@@ -21,5 +21,5 @@ def collapse(log_weights: Tensor) -> Tensor:
 
 def label_posteriors(log_weights: Tensor) -> Tensor:
     """The probability of every label given that its edge is in the tree, 0 where none can be."""
-    exists = (log_weights > -torch.inf).any(-1, keepdim=True)
+    exists = (log_weights != -torch.inf).any(-1, keepdim=True)
     return log_weights.where(exists, 0.0).softmax(-1).where(exists, 0.0)

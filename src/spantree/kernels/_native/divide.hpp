@@ -75,37 +75,26 @@ class Divider {
   Divider(Arena& arena, Green<T> green, bool with_walks, int threads = 1)
       : arena_(arena), green_(green), with_walks_(with_walks), threads_(threads) {}
 
-  // Copies a subproblem so that the kept nodes come first, and eliminates the others.
+  // Eliminates one half of a subproblem for the benefit of the other.
   Half<T> split(Grid<T> w, Index nodes, Index first, bool keep_front, Lineage lineage) {
     constexpr Index width = Layout::width;
     const Index front = front_of(nodes);
-    const Index kept = keep_front ? front : nodes - front, dropped = nodes - kept;
+    const Index kept = keep_front ? front : nodes - front;
     const Index keep_at = keep_front ? 0 : front, drop_at = keep_front ? front : 0;
+    const Origin<T> origin{w, kept, keep_at, drop_at - kept};
     // An odd stride keeps the cells of a column from falling on the same few lines of the cache.
     const Index stride = (nodes / width) | 1;
-    Grid<T> copy{arena_.take<T>((nodes + 1) * stride), stride};
-    const auto copy_rows = [&](Index to, Index from, Index count) {
-      for (Index i = 0; i < count; ++i) {
-        T* target = copy.row(to + i);
-        const T* source = w.row(from + i);
-        for (Index j = 0; j < kept / width; ++j) target[j] = source[keep_at / width + j];
-        target += kept / width;
-        for (Index j = 0; j < dropped / width; ++j) target[j] = source[drop_at / width + j];
-      }
-    };
-    copy_rows(0, 0, 1);
-    copy_rows(1, 1 + keep_at, kept);
-    copy_rows(1 + kept, 1 + drop_at, dropped);
+    const Grid<T> reduced{arena_.take<T>((nodes + 1) * stride), stride};
     lineage.collapsed = Mask{};
     const bool leads = first == 0 && keep_front;
-    eliminate<Layout>(copy, nodes, kept, lineage, [&](const T& pivot) {
+    eliminate<Layout>(origin, reduced, nodes, lineage, [&](const T& pivot) {
       if (leads) multiply(widened(Number<T>::value(pivot)));
     });
     by_columns(kept / width, [&](Index cell, Index count) {
-      bring_up_to_date<Layout>(copy, nodes, kept, cell, count);
+      bring_up_to_date<Layout>(origin, reduced, nodes, kept, cell, count, lineage);
     });
     dead_ |= lineage.dead;
-    return {copy, nodes, kept, first + keep_at, first + drop_at, lineage};
+    return {reduced, nodes, kept, first + keep_at, first + drop_at, lineage};
   }
 
   void join(const Half<T>& half) {

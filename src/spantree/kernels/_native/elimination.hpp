@@ -8,6 +8,8 @@
 // the reduced weights of the kept nodes. The diagonal is never read.
 #pragma once
 
+#include <algorithm>
+
 #include "tiles.hpp"
 
 namespace spantree::SPANTREE_ISA {
@@ -30,15 +32,32 @@ struct Grid {
   SPANTREE_INLINE T* row(Index i) const { return cells + i * stride; }
 };
 
+// Where rows of weights are found before they are brought up to date: in the grid itself, or, when a
+// subproblem is split from a larger one, in the grid of that, where the nodes to keep and those to
+// drop lie side by side each. Columns are fetched from there when they are first needed, and nothing
+// is copied for its own sake.
+template <class T>
+struct Origin {
+  Grid<T> w;
+  Index kept = 0;                  // how many nodes are kept
+  Index to_kept = 0, to_dropped = 0;  // how far from their place in the grid both kinds are
+  SPANTREE_INLINE const T* row(Index i) const {
+    return w.row(i == 0 ? 0 : i <= kept ? i + to_kept : i + to_dropped);
+  }
+  SPANTREE_INLINE Index shift_of_column(Index j) const { return j < kept ? to_kept : to_dropped; }
+};
+
 // The pivot of node q, given the sum over its remaining heads and the edge from the root. Where the
-// root comes to count, all its other edges are forgotten.
+// root comes to count, all its other edges are forgotten: those in the cells from `first` on here, the
+// others when they are fetched.
 template <class Layout, class T>
-SPANTREE_INLINE T settle_pivot(T sum, T root, Index q, Grid<T> w, Index cells, Lineage& lineage) {
+SPANTREE_INLINE T settle_pivot(T sum, T root, Index q, Grid<T> w, Index first, Index cells,
+                               Lineage& lineage) {
   const T zero = Number<T>::constant(Pack{});
   T pivot = sum + select(lineage.root_counts, root, zero);
   if (const Mask none = is_zero(pivot); any(none)) [[unlikely]] {
     const Mask collapse = none & ~lineage.root_counts & ~is_zero(root);
-    for (Index j = 0; j < cells; ++j)
+    for (Index j = first; j < cells; ++j)
       w.cells[j] = select(collapse & Layout::others(j, q), zero, w.cells[j]);
     lineage.root_counts |= collapse;
     lineage.collapsed |= collapse;
@@ -51,32 +70,38 @@ SPANTREE_INLINE T settle_pivot(T sum, T root, Index q, Grid<T> w, Index cells, L
 }
 
 // Adds to `count` cells of every row, from column cell `first` on, what the elimination of nodes
-// done..m-1 adds to them. Rows of eliminated nodes feed those eliminated later.
+// done..last-1 adds to them; that of later nodes is in them already. Rows of eliminated nodes feed
+// those eliminated after them.
 template <class Layout, class T>
-void bring_up_to_date(Grid<T> w, Index m, Index done, Index first, Index count) {
+void bring_up_to_date(const Origin<T>& origin, Grid<T> w, Index last, Index done, Index first,
+                      Index count, const Lineage& lineage) {
   using S = Shape<T, Layout>;
-  const Index depth = m - done;
-  in_steps<S::columns>(count, [&](Index cell, auto columns) {
-    const T* pivots = w.row(m) + first + cell;  // the row of the k-th pivot is k rows above
+  const Index depth = last - done;
+  const Index shift = origin.shift_of_column(first * Layout::width) / Layout::width;
+  const bool collapsed = any(lineage.collapsed);
+  in_steps<S::columns>(count, [&](Index at, auto columns) {
+    const Index cell = first + at;
+    const auto fetched = [&](Index row) { return origin.row(row) + shift + cell; };
+    const T* pivots = w.row(last) + cell;  // the row of the k-th pivot is k rows above
     in_steps<S::rows>(depth, [&](Index k0, auto rows) {
       Tile<T, rows, columns> tile;
-      T* at = w.row(m - k0) + first + cell;
       const auto a = [&](Index i, Index k) {
-        return Layout::coefficient(w.row(m - k0 - i), m - 1 - k);
+        return Layout::coefficient(w.row(last - k0 - i), last - 1 - k);
       };
-      tile.load(at, -w.stride);
+      tile.load([&](Index i) { return fetched(last - k0 - i); });
       tile.accumulate(a, pivots, -w.stride, k0);
       tile.substitute([&](Index i, Index k) { return a(i, k0 + k); });
-      tile.store(at, -w.stride);
+      tile.store(w.row(last - k0) + cell, -w.stride);
     });
     in_steps<S::rows>(done + 1, [&](Index row, auto rows) {
       Tile<T, rows, columns> tile;
-      T* at = w.row(row) + first + cell;
-      tile.load(at, w.stride);
+      tile.load([&](Index i) { return fetched(row + i); });
+      if (row == 0 && collapsed) [[unlikely]]
+        tile.forget_first_row(lineage.collapsed);
       tile.accumulate(
-          [&](Index i, Index k) { return Layout::coefficient(w.row(row + i), m - 1 - k); },
+          [&](Index i, Index k) { return Layout::coefficient(w.row(row + i), last - 1 - k); },
           pivots, -w.stride, depth);
-      tile.store(at, w.stride);
+      tile.store(w.row(row) + cell, w.stride);
     });
   });
 }
@@ -101,8 +126,8 @@ void factor(Across, Grid<T> w, Index cells, Index first, Index last, Lineage& li
             OnPivot&& on_pivot) {
   for (Index q = last - 1; q >= first; --q) {
     const T* column = w.cells + q;
-    const T pivot = settle_pivot<Across>(sum_of_heads(column, w.stride, q), column[0], q, w, cells,
-                                         lineage);
+    const T pivot = settle_pivot<Across>(sum_of_heads(column, w.stride, q), column[0], q, w, first,
+                                         cells, lineage);
     on_pivot(pivot);
     const T inverse = reciprocal(pivot);
     const T* pivot_row = w.row(q + 1);
@@ -125,8 +150,8 @@ void factor(Within, Grid<T> w, Index cells, Index first, Index last, Lineage& li
   T sums = sum_of_heads(column, w.stride, last - 1);
   for (Index q = last - 1; q >= first; --q) {
     const Index lane = q - first;
-    const T pivot = settle_pivot<Within>(lane_of(&sums, lane), lane_of(column, lane), q, w, cells,
-                                         lineage);
+    const T pivot = settle_pivot<Within>(lane_of(&sums, lane), lane_of(column, lane), q, w,
+                                         first / kLanes, cells, lineage);
     on_pivot(pivot);
     const T inverse = reciprocal(pivot);
     const T pivot_row = select(lanes < lane, column[(q + 1) * w.stride], zero);
@@ -148,17 +173,27 @@ void factor(Within, Grid<T> w, Index cells, Index first, Index last, Lineage& li
   }
 }
 
-// Eliminates nodes kept..m-1. The columns of the kept nodes are not brought up to date yet.
+// Eliminates nodes kept..m-1. The columns of the kept nodes are not fetched yet.
 template <class Layout, class T, class OnPivot>
-void eliminate(Grid<T> w, Index m, Index kept, Lineage& lineage, OnPivot&& on_pivot) {
-  // A panel is factored with its columns at hand; wide enough to fill a tile, no wider.
-  constexpr Index panel = Layout::width > 1 ? Layout::width : 4;
-  const Index cells = m / Layout::width;
+void eliminate(const Origin<T>& origin, Grid<T> w, Index m, Lineage& lineage,
+               OnPivot&& on_pivot) {
+  // A panel is factored with its columns at hand: as wide as a tile across sentences, one cell within
+  // a graph. There the panels of a block as wide as a tile are brought up to date together.
+  constexpr Index width = Layout::width, tile = Shape<T, Layout>::columns;
+  constexpr Index panel = width > 1 ? width : tile, block = width > 1 ? width * tile : tile;
+  const Index cells = m / width, kept = origin.kept;
+  const auto update = [&](const Origin<T>& from, Index last, Index done, Index first, Index end) {
+    bring_up_to_date<Layout>(from, w, last, done, first / width, (end - first) / width, lineage);
+  };
   for (Index last = m; last > kept;) {
-    const Index first = last - panel > kept ? last - panel : kept;
-    bring_up_to_date<Layout>(w, m, last, first / Layout::width, (last - first) / Layout::width);
-    factor(Layout{}, w, cells, first, last, lineage, on_pivot);
-    last = first;
+    const Index block_last = last, block_first = std::max(last - block, kept);
+    update(origin, m, last, block_first, last);
+    while (last > block_first) {
+      const Index first = std::max(last - panel, block_first);
+      if (last < block_last) update({w}, block_last, last, first, last);
+      factor(Layout{}, w, cells, first, last, lineage, on_pivot);
+      last = first;
+    }
   }
 }
 

@@ -43,15 +43,19 @@ class Attempt {
   // the kResults copies of the directions to use.
   Attempt(const Job& job, const Group& group, Index nodes, Index copy, Arena& arena)
       : job_(job), group_(group), nodes_(nodes), cells_(nodes / Layout::width), copy_(copy),
-        arena_(arena), size_((nodes + 1) * cells_), log_weights_(arena.take<Pack>(size_)) {}
+        arena_(arena), size_((nodes + 1) * cells_) {}
 
   Outcome run(bool with_jet) {
-    read_cells(Layout{}, job_, group_, job_.log_weights, Index{0}, nodes_, -kInfinity, log_weights_);
-    add_padding<Layout>(group_, nodes_, log_weights_);
-    const Scale scale = scale_of<Layout>(arena_, log_weights_, nodes_, job_.single_root);
+    Pack* log_weights = read_log_weights();
+    const Scale scale = scale_of<Layout>(arena_, log_weights, nodes_, job_.single_root);
     read_directions();
-    Grid<T> w{arena_.take<T>(size_), cells_};
-    const Reach reach = exponentiate<Layout>(log_weights_, scale, directions_, nodes_, w);
+    // In place where a weight takes no more room than its logarithm: less to push through the caches.
+    Grid<T> w{nullptr, cells_};
+    if constexpr (std::is_same_v<T, Plain>)
+      w.cells = reinterpret_cast<Plain*>(log_weights);
+    else
+      w.cells = arena_.take<T>(size_);
+    const Reach reach = exponentiate<Layout>(log_weights, scale, directions_, nodes_, w);
     const Index stride = cells_ | 1;
     const Green<T> green{{arena_.take<T>(with_jet ? (nodes_ + 1) * stride : 0), stride},
                          arena_.take<T>(cells_)};
@@ -66,7 +70,7 @@ class Attempt {
     if constexpr (std::is_same_v<Base, Plain>) {
       const Mask below = any_of(Layout{}, reach.below);
       if (irregular || any(below)) [[unlikely]] {
-        const Mask near = any_of(Layout{}, not_far_below<Layout>(log_weights_, scale, nodes_));
+        const Mask near = any_of(Layout{}, not_far_below<Layout>(read_log_weights(), scale, nodes_));
         const Mask bounded = with_jet ? bounded_by(green, kLargestTrusted) & ~dead : Mask{};
         trusted = bad | (~near & bounded) | ((Mask{} - !irregular) & ~below);
       }
@@ -82,6 +86,13 @@ class Attempt {
   }
   OneGraph<T> make_solver(Within, Green<T> green, bool with_jet) const {
     return {arena_, green, with_jet, job_.threads_within};
+  }
+
+  Pack* read_log_weights() {
+    Pack* cells = arena_.take<Pack>(size_);
+    read_cells(Layout{}, job_, group_, job_.log_weights, Index{0}, nodes_, -kInfinity, cells);
+    add_padding<Layout>(group_, nodes_, cells);
+    return cells;
   }
 
   // The copies of all directions, each scaled to a largest entry between 1 and 2.
@@ -130,20 +141,22 @@ class Attempt {
   }
 
   void write_jet(Grid<T> w, const Green<T>& green, Mask bad, Mask dead, Mask trusted) {
+    Pack* row = arena_.take<Pack>(cells_);
     for (int k = 0; k < kResults; ++k) {
       Pack unit = broadcast(1.0);
       if constexpr (Number<T>::order == 1) unit = unit_[k];
       if constexpr (Number<T>::order > 1)
         for (int q = 0; q < kDirections; ++q) unit *= unit_[q];
-      Pack* out = log_weights_;
-      for (Index i = 0; i <= nodes_; ++i)
+      const auto cells_of = [&](Index i) {
         for (Index j = 0; j < cells_; ++j) {
           const T marginal = w.row(i)[j] * (green.at_root[j] * green.walks.row(i)[j]);
           Pack x = rounded(Number<T>::derivative(marginal, k)) * unit;
           x = select(dead, Pack{}, x);
-          *out++ = select(bad, broadcast(std::numeric_limits<double>::quiet_NaN()), x);
+          row[j] = select(bad, broadcast(std::numeric_limits<double>::quiet_NaN()), x);
         }
-      write_cells(Layout{}, job_, group_, job_.jet, copy_ + k, nodes_, log_weights_, trusted);
+        return row;
+      };
+      write_cells(Layout{}, job_, group_, job_.jet, copy_ + k, cells_of, trusted);
     }
   }
 
@@ -155,7 +168,6 @@ class Attempt {
   const Index nodes_, cells_, copy_;
   Arena& arena_;
   const Index size_;
-  Pack* log_weights_;  // overwritten by the results
   Pack* directions_[kDirections + 1];
   Pack unit_[kDirections + 1];
 };

@@ -113,10 +113,11 @@ void add_padding(const Group& g, Index nodes, Pack* log_weights) {
   }
 }
 
-// Writes rows of cells to one tensor of the job, for the chosen lanes.
-template <class Real>
-void write_as(Across, const Job& job, const Group& g, void* tensor, Index copy, Index nodes,
-              const Pack* cells, Mask chosen) {
+// Writes to one tensor of the job, for the chosen lanes. `cells_of(i)` are those of row i; it is asked
+// for one row after the other.
+template <class Real, class Rows>
+void write_as(Across, const Job& job, const Group& g, void* tensor, Index copy, Rows&& cells_of,
+              Mask chosen) {
   Real* to[kLanes];
   Index lengths[kLanes];  // -1 where nothing is written
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -125,7 +126,7 @@ void write_as(Across, const Job& job, const Group& g, void* tensor, Index copy, 
   }
   const Index longest = *std::max_element(lengths, lengths + kLanes);
   for (Index i = 0; i <= longest; ++i) {
-    const Pack* row = cells + i * nodes;
+    const Pack* row = cells_of(i);
     Index j = 0;
     for (; j + kLanes <= longest; j += kLanes) {
       Pack block[kLanes];
@@ -150,14 +151,14 @@ void write_as(Across, const Job& job, const Group& g, void* tensor, Index copy, 
       std::fill(to[lane] + (lengths[lane] + 1) * job.n, to[lane] + job.n * job.n, Real(0));
 }
 
-template <class Real>
-void write_as(Within, const Job& job, const Group& g, void* tensor, Index copy, Index nodes,
-                 const Pack* cells, Mask chosen) {
+template <class Real, class Rows>
+void write_as(Within, const Job& job, const Group& g, void* tensor, Index copy, Rows&& cells_of,
+              Mask chosen) {
   if (!chosen[0]) return;
   Real* to = static_cast<Real*>(tensor) + (copy * job.count + g.items[0]) * job.n * job.n;
-  const double* from = reinterpret_cast<const double*>(cells);
   const Index length = g.lengths[0];
-  for (Index i = 0; i <= length; ++i, to += job.n, from += nodes) {
+  for (Index i = 0; i <= length; ++i, to += job.n) {
+    const double* from = reinterpret_cast<const double*>(cells_of(i));
     to[0] = 0;
     for (Index j = 0; j < length; ++j) to[j + 1] = Real(from[j]);
     to[i] = 0;
@@ -167,7 +168,7 @@ void write_as(Within, const Job& job, const Group& g, void* tensor, Index copy, 
 }
 
 template <class Layout, class... Rest>
-void write_cells(Layout layout, const Job& job, Rest... rest) {
+void write_cells(Layout layout, const Job& job, Rest&&... rest) {
   job.real_bytes == 4 ? write_as<float>(layout, job, rest...)
                       : write_as<double>(layout, job, rest...);
 }
@@ -241,7 +242,7 @@ SPANTREE_INLINE Wide weight_of(Difference d, Mask, Wide) {
   return select(edge, weight, Number<Wide>::constant(Pack{}));
 }
 
-// exp of the scaled log-weights, seeded with the directions.
+// exp of the scaled log-weights, seeded with the directions. `w` may be where the log-weights are.
 template <class Layout, class T>
 Reach exponentiate(const Pack* log_weights, const Scale& scale, Pack* const* directions,
                    Index nodes, Grid<T> w) {
@@ -251,6 +252,10 @@ Reach exponentiate(const Pack* log_weights, const Scale& scale, Pack* const* dir
   for (Index i = 0; i <= nodes; ++i)
     for (Index j = 0; j < cells; ++j) {
       const Index at = i * cells + j;
+      if (Layout::width == 1 && i == j + 1) {  // the diagonal
+        w.row(i)[j] = Number<T>::constant(Pack{});
+        continue;
+      }
       const Pack x = log_weights[at];
       Difference d = exact_difference(x, scale.columns[j]);
       if (i == 0) {
@@ -258,6 +263,11 @@ Reach exponentiate(const Pack* log_weights, const Scale& scale, Pack* const* dir
         d = {again.value, d.lost + again.lost};
       }
       const Mask representable = d.value >= kSmallestLogWeight;
+      if constexpr (std::is_same_v<T, Plain>)
+        if (!any(~representable)) [[likely]] {  // nothing to watch for: the same bits, sooner
+          w.row(i)[j] = {exp_of(d)};
+          continue;
+        }
       reach.bad |= ~(x < kInfinity);
       reach.below |= ~representable & (x > -kInfinity);
       const Base base = weight_of(d, representable, Base{});

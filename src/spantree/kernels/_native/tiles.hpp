@@ -89,11 +89,21 @@ struct Tile {
       for (int j = 0; j < N; ++j) c[i][j] = Number<T>::constant(Pack{});
   }
 
-  SPANTREE_INLINE void load(const T* from, Index stride) {
+  // `row(i)` is where row i lies.
+  template <class Row>
+  SPANTREE_INLINE void load(Row&& row) {
 #pragma GCC unroll 8
-    for (int i = 0; i < M; ++i)
+    for (int i = 0; i < M; ++i) {
+      const T* from = row(i);
 #pragma GCC unroll 8
-      for (int j = 0; j < N; ++j) c[i][j] = from[i * stride + j];
+      for (int j = 0; j < N; ++j) c[i][j] = from[j];
+    }
+  }
+
+  SPANTREE_INLINE void forget_first_row(Mask lanes) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j)
+      c[0][j] = select(lanes, Number<T>::constant(Pack{}), c[0][j]);
   }
 
   SPANTREE_INLINE void store(T* to, Index stride) const {

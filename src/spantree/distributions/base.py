@@ -1,0 +1,136 @@
+"""What distributions over plain and over labelled trees share: all but what an event is."""
+
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from spantree.checks import check_heads, check_mask
+from spantree.distributions.quantities import Quantities
+from spantree.distributions.support import TreesOf
+from spantree.errors import raise_for_heads
+from spantree.inference import conditioning
+from spantree.inference.enumeration import enumerate_support
+from spantree.inference.trees import along, is_forest
+
+__all__ = ["TreeDistribution"]
+
+
+class TreeDistribution(Quantities):
+    """Questions about trees: events, whole or partial."""
+
+    has_enumerate_support = True
+
+    @property
+    def support(self) -> TreesOf:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The constraint that an event is a tree of these graphs, by lengths and root rule."""
+        ensemble = self._ensemble
+        return TreesOf(
+            ensemble.present,
+            ensemble.lengths,
+            ensemble.edge_axes,
+            single_root=ensemble.question.single_root,
+        )
+
+    def log_prob(self, value: Any) -> Tensor:
+        """The log-probability of trees ``(*sample, *batch)``.
+
+        Raises for what is no tree of its graph, unless ``validate_args=False``: then it is -inf.
+        """
+        heads, labels = self._parts(value)
+        if labels is None and self._edge_axes == 3:
+            raise TypeError("value must be a pair (heads, labels); `joint` asks for heads alone")
+        ensemble, fine = self._ensemble, self.support.check(self._event(heads, labels))
+        if self._validate_args:
+            raise_for_heads(
+                fine,
+                heads,
+                labels,
+                ensemble.present,
+                single_root=ensemble.question.single_root,
+            )
+        # Garbage in the place of what is no tree is as good as anything.
+        score = along(ensemble.log_weights, heads, ensemble.lengths, labels)
+        log_prob = score.where(fine, 0.0) - self._solution[0]
+        return self._rounded(log_prob.where(fine, -torch.inf))
+
+    def joint(self, value: Any) -> Tensor:
+        """The log-probability of partial trees ``(*sample, *batch)``: heads with -1 where unknown.
+
+        -inf for one that no tree of the graph extends. One that cannot be part of any tree, as it
+        has a cycle or two children of a single root, is an error unless ``validate_args=False``.
+        """
+        heads, labels = self._parts(value)
+        self._check_partial(heads)
+        log_partition = self._solution[0]
+        return self._rounded(conditioning.log_joint(self._ensemble, log_partition, heads, labels))
+
+    def condition(
+        self,
+        value: Any = None,
+        *,
+        required: Tensor | None = None,
+        forbidden: Tensor | None = None,
+    ) -> Self:
+        """The distribution of trees of which something is known.
+
+        Args:
+            value: partial trees, as for `joint`, with the batch shape of this distribution or
+                further axes in front.
+            required: edges that are in the tree, a mask like ``log_weights``.
+            forbidden: edges that are not.
+        """
+        ensemble = self._ensemble
+        if value is not None:
+            heads, labels = self._parts(value)
+            self._check_partial(heads)
+            ensemble = conditioning.given_heads(ensemble, heads, labels)
+        for name, mask in (("required", required), ("forbidden", forbidden)):
+            if mask is not None:
+                check_mask(name, mask, tuple(self.log_weights.shape), self.log_weights.device)
+        ensemble = conditioning.given_edges(ensemble, required, forbidden)
+        new = type(self).__new__(type(self))
+        new._setup(ensemble.log_weights.to(self._dtype), ensemble.lengths, self.root, ensemble)
+        return new
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Every tree ``(T, *batch, n)``, by brute force; for at most seven nodes beside the root.
+
+        All graphs of the batch must have the same trees, as torch.distributions asks.
+        """
+        ensemble = self._ensemble
+        heads, labels = enumerate_support(
+            ensemble.present, ensemble.lengths, ensemble.edge_axes, root=self.root
+        )
+        batch = self.batch_shape if expand else (1,) * len(self.batch_shape)
+        shape = (len(heads), *(1,) * len(self.batch_shape), heads.shape[-1])
+        expanded = (len(heads), *batch, heads.shape[-1])
+        return self._event(
+            heads.reshape(shape).expand(expanded),
+            None if labels is None else labels.reshape(shape).expand(expanded),
+        )
+
+    def _parts(self, value: Any) -> tuple[Tensor, Tensor | None]:
+        """Heads and labels ``(*sample, *batch, n)`` of an event; labels are None if not given."""
+        heads, labels = (value, None) if isinstance(value, Tensor) else value
+        n = self._ensemble.edge_shape[0]
+        parts = []
+        for name, part in (("heads", heads), ("labels", labels)):
+            if part is not None:
+                check_heads(name, part, n, self.batch_shape, self.log_weights.device)
+                lead = torch.broadcast_shapes(part.shape[:-1], self.batch_shape)
+                part = part.long().expand(*lead, n)
+            parts.append(part)
+        return parts[0], parts[1]
+
+    def _event(self, heads: Tensor, labels: Tensor | None) -> Any:
+        """The event made of these parts."""
+        raise NotImplementedError
+
+    def _check_partial(self, heads: Tensor) -> None:
+        if not self._validate_args:
+            return
+        lengths, single_root = self._ensemble.lengths, self._ensemble.question.single_root
+        possible = is_forest(heads, lengths, single_root=single_root)
+        anything = self._ensemble.plain().edges.expand(*self.batch_shape, *heads.shape[-1:] * 2)
+        raise_for_heads(possible, heads, None, anything, single_root=single_root)
