@@ -8,8 +8,6 @@ import torch
 
 import spantree as st
 from benchmarks.past import druck_et_al, druck_smith, mcdonald_satta, smith_eisner
-from spantree.inference.ensemble import Ensemble
-from spantree.inference.entropies import entropy
 from tests.graphs import random_directions, random_graphs
 from tests.tolerances import assert_within
 
@@ -30,15 +28,13 @@ def constraints(log_weights):
 
 
 def test_entropy(log_weights, root):
-    ensemble = Ensemble.of(log_weights, None, root, None)
-    expected = entropy(ensemble, *ensemble.solve())
+    expected = st.SpanningTree(log_weights, root=root).entropy()
     assert_within(smith_eisner.entropy(log_weights, root=root), expected, 1e-9)
 
 
 def test_expectation(log_weights, constraints, root):
     features, _ = constraints
-    expected = st.totals.first_order(log_weights.exp(), features, root=root)
-    expected = expected / st.totals.zeroth_order(log_weights.exp(), root=root)[:, None]
+    expected = st.SpanningTree(log_weights, root=root).expectation(features)
     assert_within(mcdonald_satta.expectation(log_weights, features, root=root), expected, 1e-9)
 
 
@@ -46,8 +42,7 @@ def test_expectation(log_weights, constraints, root):
 def test_gradient_of_the_ge_criterion(past, log_weights, constraints, root):
     features, target = constraints
     theta = log_weights.clone().requires_grad_()
-    marginals = st.edge_marginals(theta, root=root)
-    residual = torch.einsum("bij,bijf->bf", marginals, features) - target
+    residual = st.SpanningTree(theta, root=root).expectation(features) - target
     (expected,) = torch.autograd.grad(residual.square().sum() / 2, theta)
     actual = past.generalized_expectation_gradient(log_weights, features, target, root=root)
     assert_within(actual, expected, 1e-9)
