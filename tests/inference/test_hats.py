@@ -55,3 +55,16 @@ def test_features_without_a_number(root):
         result = covariance(ensemble, r, s, method="gradient")
         assert result.shape == (3, r.shape[-1], s.shape[-1])
         assert (result == 0.0).all()
+
+
+def test_what_the_gradient_form_cannot_tell_is_told_by_the_accurate_way(root):
+    log_weights = random_graphs((2,), 5)
+    edges = torch.eye(36, dtype=torch.float64).reshape(6, 6, -1).to_sparse()
+    log_weights[1, 1, 2] = log_weights[1, 2, 1] = 2000.0
+    ensemble = Ensemble.of(log_weights, None, root, None)
+    found = [covariance(ensemble, edges, method=m) for m in ("gradient", "exact")]
+    assert torch.equal(found[0], found[1])
+    log_weights[1, :, 2] = -torch.inf
+    ensemble = Ensemble.of(log_weights, None, root, True)
+    with pytest.raises(ValueError, match="no spanning tree exists"):
+        covariance(ensemble, edges, method="gradient")

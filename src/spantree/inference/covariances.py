@@ -149,7 +149,8 @@ def _centred(
         method == "auto" and WORTH_SUBTRACTING * _by_hats(ensemble, left, right) < exact
     ):
         form = GradientForm.of(ensemble)
-        if method == "gradient" or form.harmless_below(HARMLESS):
+        # Graphs without a tree, or beyond the range of doubles, are for the other way to judge.
+        if form.harmless_below(HARMLESS if method == "auto" else torch.inf):
             return covariance_by_gradient(form, left, right)
     return covariance_by_products(ensemble, left, right, ensemble.hessian_vector_product)
 
