@@ -180,6 +180,23 @@ def test_derivatives_in_sparse_features(root):
     assert_relative(found[1], found[0])
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_transforms(method, root):
+    """vmap over w is for T2^v alone: the others look at the numbers to choose their way."""
+    w = random_weights((2,), 3)
+    r, s = random_features(w[0], "dense"), random_features(w[0], "dense", seed=1)
+
+    def total(w: Tensor) -> Tensor:
+        return totals.second_order(w, r, s, root=root, method=method, validate_args=False)
+
+    one, (at,) = w[0], random_directions(1, w[0])
+    jacobian = torch.func.jacrev(total)(one)
+    assert_relative(torch.func.jacfwd(total)(one), jacobian)
+    assert_relative(torch.func.jvp(total, (one,), (at,))[1], (jacobian * at).sum((-2, -1)))
+    if method == "vector":
+        assert_relative(torch.func.vmap(total)(w), torch.stack([total(x) for x in w]))
+
+
 @pytest.mark.parametrize("batch_shape", [(), (0,), (2, 1)], ids=str)
 def test_shapes(batch_shape, root):
     w = random_weights(batch_shape, 3)

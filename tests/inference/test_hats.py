@@ -35,6 +35,28 @@ def test_equals_the_accurate_way(labels, shared, at_once, root, monkeypatch):
     assert_within(actual, expected, 1e-12)
 
 
+@pytest.mark.parametrize("at_once", [10, 2**17])
+def test_derivatives(at_once, root, monkeypatch):
+    monkeypatch.setattr(hats, "PAIRS_AT_ONCE", at_once)
+    log_weights = random_graphs((2,), 4, forbidden=0.2)
+    r, s = random_sparse(log_weights[0], 5, 0.3, seed=0), random_sparse(log_weights, 4, 0.3, seed=1)
+
+    def by_hats(theta: torch.Tensor) -> torch.Tensor:
+        ensemble = Ensemble.of(theta, None, root, False)
+        left, right = (features_of("r", x, ensemble.log_weights) for x in (r, s))
+        return hats.sparse_covariance(GradientForm.of(ensemble), left, right).square().sum()
+
+    def exactly(theta: torch.Tensor) -> torch.Tensor:
+        ensemble = Ensemble.of(theta, None, root, False)
+        return covariance(ensemble, r, s, method="exact").square().sum()
+
+    expected = torch.func.jacrev(exactly)(log_weights)
+    assert_within(torch.func.jacrev(by_hats)(log_weights), expected, 1e-12)
+    assert_within(torch.func.jacfwd(by_hats)(log_weights), expected, 1e-12)
+    expected = torch.func.hessian(exactly)(log_weights)
+    assert_within(torch.func.hessian(by_hats)(log_weights), expected, 1e-11)
+
+
 def test_one_feature_for_each_edge(root):
     log_weights = random_graphs((3,), 20, forbidden=0.2)
     ensemble = Ensemble.of(log_weights, None, root, None)

@@ -92,11 +92,10 @@ class GradientForm:
         )
         gradient = marginals.detach().reshape(flat.shape) * (-log_ratios.detach()).exp()
         # Compared so that NaN, for input that is not a number, holds nothing.
-        bounded = (gradient <= LARGEST_GRADIENT) | (present | ~possible).all(1).all(1)[
-            :, None, None
-        ]
         in_range = (gradient < torch.inf) & (log_ratios >= SMALLEST_LOG_RATIO)
-        holds = (bounded & in_range).all(1).all(1)
+        complete = (present | ~possible).flatten(1).all(1)
+        bounded = complete | (gradient <= LARGEST_GRADIENT).flatten(1).all(1)
+        holds = in_range.flatten(1).all(1) & bounded
         weights = log_ratios.where(present, -torch.inf).exp()
         if may_be_differentiated(weights):
             gradient = _Gradient.apply(weights, counts, gradient)
@@ -133,17 +132,9 @@ class GradientForm:
         left = (w[:, i, j, None] * (g[:, i] - self.counts[i] * g[:, j])).transpose(0, 1)
         column = g.mT[:, j].transpose(0, 1)  # G_kj for every k
         right = column[..., :, None] - self.counts * column[..., None, :]
-        rows = -w * left[..., None, :] * right
-        at = torch.arange(last - first, device=w.device)
-        return (
-            rows.flatten(2)
-            .index_put(
-                (at, torch.arange(len(w), device=w.device)[:, None], edge),
-                (w * g).flatten(1)[:, edge],
-                accumulate=True,
-            )
-            .reshape(rows.shape)
-        )
+        pairs = (w * left[..., None, :] * right).flatten(2)
+        itself = edge[:, None, None] == torch.arange(n * n, device=w.device)
+        return ((w * g).flatten(1).where(itself, 0.0) - pairs).unflatten(2, (n, n))
 
     def flat_weights(self) -> Tensor:
         """The weights of all edges ``(B, E)``, those with labels apart."""
