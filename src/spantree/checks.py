@@ -4,6 +4,7 @@ They look at shapes, dtypes and options only, so they run under any transform; v
 the kernels as they pass (see `errors`).
 """
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import torch
@@ -17,8 +18,11 @@ __all__ = [
     "check_direction",
     "check_edges",
     "check_features",
+    "check_generator",
     "check_heads",
     "check_mask",
+    "check_sample_shape",
+    "check_sample_size",
     "is_single_root",
 ]
 
@@ -115,6 +119,40 @@ def check_mask(name: str, mask: Tensor, shape: tuple[int, ...], device: torch.de
             f"got {tuple(mask.shape)}"
         )
     check_device(name, mask, device)
+
+
+def check_generator(generator: torch.Generator | None) -> None:
+    """Raises unless sampling, which happens on the CPU, can draw from ``generator``."""
+    if generator is None:
+        return
+    if not isinstance(generator, torch.Generator):
+        raise TypeError(
+            f"generator must be a torch.Generator or None, got {type(generator).__name__}"
+        )
+    if generator.device.type != "cpu":
+        raise ValueError(
+            f"generator must be on the CPU, where trees are drawn, got device {generator.device}"
+        )
+
+
+def check_sample_shape(sample_shape: Sequence[int]) -> torch.Size:
+    """The shape, or raises TypeError or ValueError."""
+    if not isinstance(sample_shape, Sequence) or isinstance(sample_shape, str):
+        raise TypeError(
+            "sample_shape must be a sequence of integers such as (100,), "
+            f"got {type(sample_shape).__name__}"
+        )
+    for size in sample_shape:
+        check_sample_size("a size in sample_shape", size)
+    return torch.Size(sample_shape)
+
+
+def check_sample_size(name: str, size: int) -> None:
+    """Raises unless ``size`` counts something."""
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise TypeError(f"{name} must be an integer, got {size!r}")
+    if size < 0:
+        raise ValueError(f"{name} must not be negative, got {size}")
 
 
 def check_device(name: str, tensor: Tensor, device: torch.device) -> None:

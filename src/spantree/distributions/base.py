@@ -11,7 +11,7 @@ from spantree.distributions.support import TreesOf
 from spantree.errors import raise_for_heads
 from spantree.inference import conditioning
 from spantree.inference.enumeration import enumerate_support
-from spantree.inference.trees import along, is_forest
+from spantree.inference.trees import along, edge_mask, is_forest, node_mask
 
 __all__ = ["TreeDistribution"]
 
@@ -92,6 +92,23 @@ class TreeDistribution(Quantities):
         new = type(self).__new__(type(self))
         new._setup(ensemble.log_weights.to(self._dtype), ensemble.lengths, self.root, ensemble)
         return new
+
+    def edge_indicator(self, value: Any) -> Tensor:
+        """Which edges trees, or partial ones, have: a mask ``(*sample, *log_weights.shape)``.
+
+        With heads alone, or where a label is -1, every label of an edge counts.
+        """
+        heads, labels = self._parts(value)
+        self._check_partial(heads)
+        real = node_mask(heads.shape[-1], self.lengths, heads.device)
+        edges = edge_mask(heads.where(real, -1))
+        if self._edge_axes == 2:
+            return edges
+        fits = torch.ones_like(self.log_weights[..., 0, :, :], dtype=torch.bool)
+        if labels is not None:
+            label = torch.arange(fits.shape[-1], device=heads.device)
+            fits = (labels[..., None] == label) | (labels < 0)[..., None]
+        return edges[..., None] & fits[..., None, :, :]
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """Every tree ``(T, *batch, n)``, by brute force; for at most seven nodes beside the root.

@@ -31,7 +31,7 @@ class LabeledSpanningTree(TreeDistribution):
     Args:
         log_weights: ``(*batch, n, n, Y)``, ``[head, dependent, label]``.
         lengths: ``(*batch,)`` number of non-root nodes of each graph, 1 to n - 1; n - 1 if None.
-        root: ``"single"`` for trees with exactly one edge from the root, ``"multi"`` for any number.
+        root: ``"single"`` for trees with exactly one edge from the root, ``"multi"`` for any.
         validate_args: as with `SpanningTree`.
 
     Example:

@@ -14,7 +14,7 @@ class Quantities(WeightedGraphs):
     """Expectations, covariances, entropies and divergences; each is a call of `inference`."""
 
     def kl_divergence(self, q: "Quantities") -> Tensor:
-        """KL(self‖q), also by ``torch.distributions.kl_divergence``; infinite as `cross_entropy`."""
+        """KL(self‖q), as ``torch.distributions.kl_divergence``; infinite as `cross_entropy`."""
         return self._rounded(entropies.kl_divergence(self._state, q._comparable_to(self)))
 
     def expectation(self, features: Tensor) -> Tensor:

@@ -10,16 +10,17 @@ __all__ = ["SpanningTree"]
 class SpanningTree(TreeDistribution):
     """Spanning trees in proportion to the product of the weights of their edges.
 
-    Events are trees as heads, integers ``(*sample, *batch, n)``: entry j is the head of node j; those
-    of the root and of padding are -1 on output and ignored on input.
+    Events are trees as heads, integers ``(*sample, *batch, n)``: entry j is the head of node j. For
+    the root and padding it is -1 on output and ignored on input.
 
     Args:
         log_weights: ``(*batch, n, n)``, ``[head, dependent]``; node 0 is the root. ``-inf`` forbids
             an edge. Column 0 and the diagonal are ignored.
         lengths: ``(*batch,)`` number of non-root nodes of each graph, 1 to n - 1; n - 1 if None.
-        root: ``"single"`` for trees with exactly one edge from the root, ``"multi"`` for any number.
+        root: ``"single"`` for trees with exactly one edge from the root, ``"multi"`` for any.
         validate_args: whether to raise for NaN, +inf and graphs without a tree, when their numbers
-            are first needed, and for events that are no trees; by default as torch.distributions does.
+            are first needed, and for events that are no trees; the default is that of
+            torch.distributions.
 
     Example:
         >>> import torch

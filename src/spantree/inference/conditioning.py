@@ -66,7 +66,7 @@ def pair_marginals(ensemble: Ensemble, marginals: Tensor, edges: Tensor) -> Tens
     Args:
         ensemble: the graphs.
         marginals: theirs, ``(*batch, *edge)``.
-        edges: ``(K, 2)`` pairs (head, dependent), or ``(K, 3)`` with labels; the same for all graphs.
+        edges: ``(K, 2)`` pairs (head, dependent), or ``(K, 3)`` with labels; the same for all.
 
     Returns:
         ``(K, *batch, *edge)``: P(edge k) · P(the other | edge k), and no difference. O(K N³).

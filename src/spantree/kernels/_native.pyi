@@ -11,6 +11,8 @@ def run(
     log_partition: int,
     jet: int,
     status: int,
+    at_root: int,
+    steps: int,
     count: int,
     n: int,
     copies: int,
@@ -20,5 +22,22 @@ def run(
     always_wide: bool,
     threads: int,
 ) -> bool: ...
+def sample(
+    log_weights: int,
+    lengths: int,
+    at_root: int,
+    steps: int,
+    heads: int,
+    seed: int,
+    count: int,
+    n: int,
+    samples: int,
+    real_bytes: int,
+    single_root: bool,
+    always_wide: bool,
+    method: int,
+    threads: int,
+) -> None: ...
+def random_bits(seed: int, stream: int, first_block: int, count: int) -> list[int]: ...
 def instruction_sets() -> list[str]: ...
 def use_instruction_set(name: str) -> None: ...

@@ -53,6 +53,8 @@ def run(
         log_partition.data_ptr(),
         jet.data_ptr() if with_jet else 0,
         status.data_ptr(),
+        0,
+        0,
         count,
         n,
         directions[0].shape[0] if directions else 1,

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "dispatch.hpp"
+#include "engine.hpp"
 
 namespace nb = nanobind;
 
@@ -28,8 +29,8 @@ NB_MODULE(_native, m) {
       "run",
       [](std::uintptr_t log_weights, std::uintptr_t lengths,
          const std::vector<std::uintptr_t>& directions, std::uintptr_t log_partition,
-         std::uintptr_t jet, std::uintptr_t status, std::ptrdiff_t count, std::ptrdiff_t n,
-         std::ptrdiff_t copies, int real_bytes, int order, bool single_root, bool always_wide,
+         std::uintptr_t jet, std::uintptr_t status, std::uintptr_t at_root, std::uintptr_t steps,
+         std::ptrdiff_t count, std::ptrdiff_t n, std::ptrdiff_t copies, int real_bytes, int order, bool single_root, bool always_wide,
          int threads) {
         spantree::Job job;
         job.log_weights = pointer<const void>(log_weights);
@@ -39,6 +40,7 @@ NB_MODULE(_native, m) {
         job.log_partition = pointer<void>(log_partition);
         job.jet = pointer<void>(jet);
         job.status = pointer<std::int8_t>(status);
+        job.at_root = pointer<double>(at_root), job.steps = pointer<double>(steps);
         job.count = count, job.n = n, job.copies = copies;
         job.real_bytes = real_bytes, job.order = order, job.threads = threads;
         job.single_root = single_root, job.always_wide = always_wide;
@@ -48,9 +50,40 @@ NB_MODULE(_native, m) {
                            [](std::int8_t s) { return s == spantree::kFine; });
       },
       nb::arg("log_weights"), nb::arg("lengths"), nb::arg("directions"), nb::arg("log_partition"),
-      nb::arg("jet"), nb::arg("status"), nb::arg("count"), nb::arg("n"), nb::arg("copies"),
-      nb::arg("real_bytes"), nb::arg("order"), nb::arg("single_root"), nb::arg("always_wide"),
+      nb::arg("jet"), nb::arg("status"), nb::arg("at_root"), nb::arg("steps"), nb::arg("count"),
+      nb::arg("n"), nb::arg("copies"), nb::arg("real_bytes"), nb::arg("order"),
+      nb::arg("single_root"), nb::arg("always_wide"), nb::arg("threads"));
+  m.def(
+      "sample",
+      [](std::uintptr_t log_weights, std::uintptr_t lengths, std::uintptr_t at_root,
+         std::uintptr_t steps, std::uintptr_t heads, std::uint64_t seed, std::ptrdiff_t count,
+         std::ptrdiff_t n, std::ptrdiff_t samples, int real_bytes, bool single_root,
+         bool always_wide, int method, int threads) {
+        spantree::SamplingJob job;
+        job.log_weights = pointer<const void>(log_weights);
+        job.lengths = pointer<const std::int64_t>(lengths);
+        job.at_root = pointer<const double>(at_root), job.steps = pointer<const double>(steps);
+        job.heads = pointer<std::int64_t>(heads);
+        job.seed = seed, job.count = count, job.n = n, job.samples = samples;
+        job.real_bytes = real_bytes, job.threads = threads;
+        job.single_root = single_root, job.always_wide = always_wide;
+        job.method = static_cast<spantree::Method>(method);
+        const nb::gil_scoped_release release;
+        spantree::sample(job);
+      },
+      nb::arg("log_weights"), nb::arg("lengths"), nb::arg("at_root"), nb::arg("steps"),
+      nb::arg("heads"), nb::arg("seed"), nb::arg("count"), nb::arg("n"), nb::arg("samples"),
+      nb::arg("real_bytes"), nb::arg("single_root"), nb::arg("always_wide"), nb::arg("method"),
       nb::arg("threads"));
+  m.def(
+      "random_bits",
+      [](std::uint64_t seed, std::uint64_t stream, std::uint64_t first_block, std::size_t count) {
+        std::vector<std::uint64_t> bits(count);
+        spantree::engine().random_bits(seed, stream, first_block, std::ptrdiff_t(count),
+                                       bits.data());
+        return bits;
+      },
+      nb::arg("seed"), nb::arg("stream"), nb::arg("first_block"), nb::arg("count"));
   m.def("instruction_sets", &spantree::instruction_sets);
   m.def("use_instruction_set", &spantree::use_instruction_set, nb::arg("name"));
 }

@@ -3,7 +3,8 @@
 
 #include "engine.hpp"
 
-#include "problem.hpp"
+#include "expected_steps.hpp"
+#include "sampler.hpp"
 
 namespace spantree::SPANTREE_ISA {
 namespace {
@@ -76,6 +77,8 @@ class Attempt {
       }
     }
     write_partition(scale, solver.partition(), bad, dead, trusted);
+    if constexpr (Number<T>::order == 0)
+      if (with_jet && job_.steps) write_steps(w, green, bad | dead, trusted);
     if (with_jet && job_.jet) write_jet(w, green, bad, dead, trusted);
     return {trusted, irregular};
   }
@@ -140,6 +143,29 @@ class Attempt {
     }
   }
 
+  void write_steps(Grid<T> w, const Green<T>& green, Mask treeless, Mask trusted) {
+    T* steps = arena_.take<T>(cells_);
+    expected_steps<Layout>(arena_, w, green, group_, nodes_, job_.single_root, steps);
+    Pack* rows = arena_.take<Pack>(2 * cells_);
+    for (Index j = 0; j < cells_; ++j) {
+      rows[j] = rounded(w.row(0)[j] * (green.at_root[j] * green.walks.row(0)[j]));
+      rows[cells_ + j] = rounded(steps[j]);
+    }
+    const double* at_root = reinterpret_cast<const double*>(rows);
+    const double* counts = reinterpret_cast<const double*>(rows + cells_);
+    for (int lane = 0; lane < group_.count; ++lane) {
+      if (!trusted[lane]) continue;
+      const Index out = group_.items[lane] * job_.n;
+      std::fill_n(job_.at_root + out, job_.n, 0.0);
+      std::fill_n(job_.steps + out, job_.n, 0.0);
+      for (Index j = 0; j < group_.lengths[lane] && !treeless[lane]; ++j) {
+        const Index at = Layout::width == 1 ? j * kLanes + lane : j;
+        job_.at_root[out + 1 + j] = at_root[at];
+        job_.steps[out + 1 + j] = counts[at];
+      }
+    }
+  }
+
   void write_jet(Grid<T> w, const Green<T>& green, Mask bad, Mask dead, Mask trusted) {
     Pack* row = arena_.take<Pack>(cells_);
     for (int k = 0; k < kResults; ++k) {
@@ -150,10 +176,13 @@ class Attempt {
       const auto cells_of = [&](Index i) {
         for (Index j = 0; j < cells_; ++j) {
           const T marginal = w.row(i)[j] * (green.at_root[j] * green.walks.row(i)[j]);
-          Pack x = rounded(Number<T>::derivative(marginal, k)) * unit;
-          x = select(dead, Pack{}, x);
-          row[j] = select(bad, broadcast(std::numeric_limits<double>::quiet_NaN()), x);
+          row[j] = rounded(Number<T>::derivative(marginal, k)) * unit;
         }
+        if (any(dead | bad)) [[unlikely]]
+          for (Index j = 0; j < cells_; ++j) {
+            row[j] = select(dead, Pack{}, row[j]);
+            row[j] = select(bad, broadcast(std::numeric_limits<double>::quiet_NaN()), row[j]);
+          }
         return row;
       };
       write_cells(Layout{}, job_, group_, job_.jet, copy_ + k, cells_of, trusted);
@@ -243,6 +272,7 @@ void one(const Job& job, Index item, Index nodes, Arena& arena) {
 
 #define SPANTREE_STRING_(x) #x
 #define SPANTREE_STRING(x) SPANTREE_STRING_(x)
-extern const Engine engine{SPANTREE_STRING(SPANTREE_ISA), kLanes, many, one};
+extern const Engine engine{SPANTREE_STRING(SPANTREE_ISA), kLanes, many, one, make_sampler,
+                            random_bits};
 
 }  // namespace spantree::SPANTREE_ISA

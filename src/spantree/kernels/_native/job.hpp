@@ -25,6 +25,10 @@ struct Job {
   void* log_partition = nullptr;  // may be null if order > 0
   void* jet = nullptr;
   std::int8_t* status = nullptr;
+  // What sampling asks for, both null or both n numbers an item: the probability that a node hangs on
+  // the root, and the expected steps of Wilson's walks (expected_steps.hpp). With order 0 only.
+  double* at_root = nullptr;
+  double* steps = nullptr;
   std::ptrdiff_t count = 0, n = 0, copies = 1;
   int real_bytes = 8, order = 0, threads = 1;
   bool single_root = true;

@@ -50,6 +50,11 @@ SPANTREE_INLINE Mask inside(Within, const Group& g, Index i, Index cell) {
   return (columns < Mask{} + g.lengths[0]) & (Mask{} - (i <= g.lengths[0]));
 }
 
+// Whether a pack of numbers from column j + 1 of row i on lies within an n x n matrix.
+SPANTREE_INLINE bool within_matrix(Index n, Index i, Index j) {
+  return i * n + 1 + j + kLanes <= n * n;
+}
+
 // Reads one tensor of the job into rows of cells. What is not an edge gets `fill`.
 template <class Real>
 void read_as(Across, const Job& job, const Group& g, const void* tensor, Index copy, Index nodes,
@@ -64,11 +69,15 @@ void read_as(Across, const Job& job, const Group& g, const void* tensor, Index c
   for (Index i = 0; i <= rows; ++i) {
     Pack* row = cells + i * nodes;
     Index j = 0;
-    for (; j + kLanes <= columns; j += kLanes) {
+    // A pack that reaches beyond its row reads on in the next, and what it finds there is left out.
+    for (; j < columns && within_matrix(job.n, i, j); j += kLanes) {
       Pack block[kLanes];
       for (int lane = 0; lane < kLanes; ++lane) block[lane] = load(from[lane] + i * job.n + j);
       transpose(block);
-      for (int k = 0; k < kLanes; ++k) row[j + k] = block[k];
+      if (j + kLanes <= columns)
+        for (int k = 0; k < kLanes; ++k) row[j + k] = block[k];
+      else
+        for (Index k = 0; j + k < columns; ++k) row[j + k] = block[k];
     }
     for (; j < columns; ++j)
       for (int lane = 0; lane < kLanes; ++lane)
@@ -128,14 +137,13 @@ void write_as(Across, const Job& job, const Group& g, void* tensor, Index copy, 
   for (Index i = 0; i <= longest; ++i) {
     const Pack* row = cells_of(i);
     Index j = 0;
-    for (; j + kLanes <= longest; j += kLanes) {
-      Pack block[kLanes];
-      for (int k = 0; k < kLanes; ++k) block[k] = row[j + k];
+    // A row that ends within a pack is cut off below, and what goes beyond is overwritten by the next.
+    for (; j < longest && within_matrix(job.n, i, j); j += kLanes) {
+      Pack block[kLanes] = {};
+      for (int k = 0; k < kLanes && j + k < longest; ++k) block[k] = row[j + k];
       transpose(block);
-      // A row that ends within the block is cut off below.
       for (int lane = 0; lane < kLanes; ++lane)
-        if (i <= lengths[lane] && j + kLanes <= job.n - 1)
-          store(to[lane] + i * job.n + 1 + j, block[lane]);
+        if (i <= lengths[lane]) store(to[lane] + i * job.n + 1 + j, block[lane]);
     }
     for (int lane = 0; lane < kLanes; ++lane) {
       const Index length = lengths[lane];
@@ -257,17 +265,20 @@ Reach exponentiate(const Pack* log_weights, const Scale& scale, Pack* const* dir
         continue;
       }
       const Pack x = log_weights[at];
+      if constexpr (std::is_same_v<T, Plain>) {
+        Pack close = x - scale.columns[j];
+        if (i == 0) close -= scale.root;
+        if (!any(~(close >= kCloseBy))) [[likely]] {  // nothing to watch for: the same bits, sooner
+          w.row(i)[j] = {exp_close_by(close)};
+          continue;
+        }
+      }
       Difference d = exact_difference(x, scale.columns[j]);
       if (i == 0) {
         const Difference again = exact_difference(d.value, scale.root);
         d = {again.value, d.lost + again.lost};
       }
       const Mask representable = d.value >= kSmallestLogWeight;
-      if constexpr (std::is_same_v<T, Plain>)
-        if (!any(~representable)) [[likely]] {  // nothing to watch for: the same bits, sooner
-          w.row(i)[j] = {exp_of(d)};
-          continue;
-        }
       reach.bad |= ~(x < kInfinity);
       reach.below |= ~representable & (x > -kInfinity);
       const Base base = weight_of(d, representable, Base{});
