@@ -172,12 +172,13 @@ def dense_part(features: Features, first: int, last: int, edge: tuple[int, ...])
         return features.stored[first:last]
     item, at, feature, values = features.stored
     items, edges = torch.Size(features.batch).numel(), torch.Size(edge).numel()
-    chosen = (feature >= first) & (feature < last)
-    rows = feature[chosen] - first
-    if item is not None:
-        rows = rows * items + item[chosen]
+    if last - first < features.size:
+        chosen = ((feature >= first) & (feature < last)).nonzero().squeeze(-1)
+        at, feature, values = at[chosen], feature[chosen] - first, values[chosen]
+        item = None if item is None else item[chosen]
+    rows = feature if item is None else feature * items + item
     part = values.new_zeros((last - first) * (1 if item is None else items), edges)
-    part = part.index_put((rows, at[chosen]), values[chosen])
+    part = part.index_put((rows, at), values)
     part = part.reshape(last - first, 1 if item is None else items, edges).expand(-1, items, -1)
     return part.reshape(last - first, *features.batch, *edge)
 
