@@ -47,8 +47,9 @@ docs: $(PACKAGES) ## Build the documentation into build/site
 doctest: $(KERNEL) ## Run the examples in docstrings, README and docs
 	$(PY) -m pytest --doctest-modules --doctest-glob='*.md' src README.md docs
 
-bench: $(KERNEL) ## Measure the engine
+bench: $(KERNEL) ## Measure the engine and what is built on it (ARGS="--quick")
 	$(PY) benchmarks/engine.py $(ARGS)
+	$(PY) benchmarks/expectations.py $(ARGS)
 
 wheel: $(KERNEL) ## Build a wheel into dist
 	CXX="$$(cat $(KERNEL))" $(PY) -m pip wheel . --no-deps --no-build-isolation --wheel-dir dist $(BUILD_SETTINGS)

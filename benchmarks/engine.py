@@ -22,7 +22,7 @@ from spantree.kernels import _native
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.textbook import textbook_jet, textbook_marginals
-from benchmarks.timing import interleaved_medians, matrix_product_speed
+from benchmarks.timing import fitted_exponent, interleaved_medians, matrix_product_speed
 
 LENGTHS = (5, 10, 20, 40, 80, 160)
 BATCHES = (1, 64, 1024)
@@ -118,10 +118,7 @@ def growth(lengths: tuple[int, ...] = (40, 80, 160, 320)) -> float:
     times = interleaved_medians(
         {str(n): partial(marginals_by, "native", scores(16, n)) for n in lengths}, seconds=3.0
     )
-    x = torch.tensor(lengths).double().log()
-    y = torch.tensor([times[str(n)] for n in lengths]).double().log()
-    x, y = x - x.mean(), y - y.mean()
-    return float((x * y).sum() / (x * x).sum())
+    return fitted_exponent(lengths, [times[str(n)] for n in lengths])
 
 
 def verdicts(

@@ -2,11 +2,11 @@
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
-__all__ = ["interleaved_medians", "matrix_product_speed"]
+__all__ = ["fitted_exponent", "interleaved_medians", "matrix_product_speed"]
 
 
 def interleaved_medians(
@@ -44,3 +44,10 @@ def matrix_product_speed(size: int = 1500) -> float:
     """Flops a second of a large float64 matrix product on one thread."""
     a = torch.randn(size, size, dtype=torch.float64)
     return 2 * size**3 / interleaved_medians({"product": lambda: a @ a})["product"]
+
+
+def fitted_exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """The exponent e of seconds ~ sizes^e, by least squares of the logarithms."""
+    x, y = torch.tensor(sizes).double().log(), torch.tensor(seconds).double().log()
+    x, y = x - x.mean(), y - y.mean()
+    return float((x * y).sum() / (x * x).sum())

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.expectations import large
+
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="reads the peak memory of a process from /proc"
 )
@@ -88,3 +90,11 @@ def test_peak_is_a_few_copies_of_the_input(count, n, backend, call):
     size = count * n * n * 8
     peak = peaks(count, n, backend)[call]
     assert peak <= COPIES[backend][call] * size + SLACK, f"{peak / size:.1f} copies"
+
+
+@pytest.mark.parametrize(("count", "per_edge"), [(100_000, 10), (1_000, 50)])
+def test_second_order_totals_need_the_non_zeros_and_the_result(count, per_edge):
+    """T2 between many sparse features and five dense ones: dense, the many would take 1.3 GB."""
+    (found,) = large(((count, per_edge),))
+    needed = 12 * 8 * found["non-zeros"] + 4 * found["result"] + SLACK
+    assert found["bytes"] <= needed, f"{found['bytes'] / 1e6:.1f} MB"

@@ -1,6 +1,6 @@
 """Exact inference over spanning-tree distributions."""
 
-from spantree import objectives
+from spantree import objectives, totals
 from spantree.distributions import LabeledSpanningTree, SpanningTree
 from spantree.inference.hessian import hessian_vector_product
 from spantree.inference.marginals import edge_marginals
@@ -15,4 +15,5 @@ __all__ = [
     "log_partition",
     "objectives",
     "sample_trees",
+    "totals",
 ]

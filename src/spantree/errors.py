@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-__all__ = ["raise_for_heads", "raise_for_lengths", "raise_for_status"]
+__all__ = ["raise_for_heads", "raise_for_lengths", "raise_for_status", "raise_for_weights"]
 
 
 def raise_for_lengths(lengths: Tensor, longest: int, batch_shape: tuple[int, ...]) -> None:
@@ -41,6 +41,18 @@ def raise_for_status(
         )
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     raise ValueError(_no_tree(scores > -torch.inf, where.removeprefix(" at"), more, single_root))
+
+
+def raise_for_weights(name: str, weights: Tensor, wrong: Tensor) -> None:
+    """Raises ValueError for the first of ``(*batch, n, n)`` weights that is wrong."""
+    found = wrong.nonzero()
+    if len(found):
+        *_, head, dependent = index = tuple(found[0].tolist())
+        item = int(wrong.flatten(-2).any(-1).flatten().nonzero()[0])
+        raise ValueError(
+            f"{name} must hold finite numbers >= 0 on every edge, found {float(weights[index])}"
+            f"{_where(item, tuple(wrong.shape[:-2]))}, edge {head} -> {dependent}"
+        )
 
 
 def raise_for_heads(

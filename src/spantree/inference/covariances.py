@@ -1,19 +1,18 @@
 """Second-order expectations: covariances of edge features under a random tree (T2 of the paper).
 
-Cov(r, s) = ⟨r, J_1(s)⟩: a Hessian product for every feature of one side, then a sum over the
-non-zeros of the other. There are two ways to the products:
+Cov(r, s) = ⟨J_1(r), s⟩, with two ways to the Hessian J_1 of log Z:
 
 ``exact``
-    Dual numbers in the elimination: accurate relative to the marginals, whatever the weights, at
-    about 4 N³ multiply-adds a feature.
+    Dual numbers in the elimination, one direction for each feature of the smaller side: accurate
+    relative to the marginals, whatever the weights, at about 4 N³ multiply-adds a feature.
 ``gradient``
-    The Hessian of log Z is made of its gradient (see `gradient_form`): 2 N³ a feature, or N² for
-    each non-zero if these are few. It subtracts: its error is of the order of κ² times the rounding
-    of a double, where κ is the largest (Σ_k w_kl) G_lj, about 1 for gentle weights and e^b where
-    nodes are bound in a cycle by e^b.
+    The Hessian from the gradient G of log Z (see `gradient_form`), T2 as the paper has it. Where a
+    side has few features, by its products with the Hessian, 2 N³ multiply-adds a feature; between
+    two sides of many sparse features, by their r̂ and ŝ (see `hats`). It subtracts, and loses
+    digits where nodes are bound in cycles.
 
-``auto`` counts multiply-adds as above and takes the second way if that is at least eight times
-cheaper and 2⁻⁵² κ² is below 1e-12 for every graph of the batch.
+``auto`` takes the second way if both sides are sparse, it is at least four times cheaper, and it
+loses less than 1e-12 for every graph of the batch. That takes thousands of features on both sides.
 """
 
 from collections.abc import Callable
@@ -25,23 +24,33 @@ from torch import Tensor
 from spantree.inference.ensemble import Ensemble
 from spantree.inference.features import (
     Features,
-    SparseFeatures,
     contract,
     dense_part,
     features_of,
 )
 from spantree.inference.gradient_form import GradientForm
+from spantree.inference.hats import sparse_covariance
 
-__all__ = ["CovarianceMethod", "covariance", "second_moment"]
+__all__ = [
+    "CovarianceMethod",
+    "covariance",
+    "covariance_by_gradient",
+    "covariance_by_products",
+    "second_moment",
+    "without_scalar_axes",
+]
 
 CovarianceMethod = Literal["auto", "exact", "gradient"]
 
-FEATURES_AT_ONCE = 32  # bounds memory: so many times the batch
-WORTH_SUBTRACTING = 8.0
+WORTH_SUBTRACTING = 4.0
 HARMLESS = 1e-12
 
-# The Hessian products of features first..last-1, (last - first, *batch, *edge).
-_Products = Callable[[Features, int, int], Tensor]
+# What things cost, in multiply-adds of the elimination, as measured for N = 10 to 80: a product
+# with the Hessian, times N³ and N²; what is done for each number; a sparse graph by itself.
+EXACT_PRODUCT, GRADIENT_PRODUCT = (4.0, 0.0), (2.0, 100.0)
+SCATTERED, PAIR, GRAPH = 50.0, 80.0, 4.5e6
+
+NUMBERS_AT_ONCE = 2**17  # of Hessian products, so that these do not decide about memory
 
 
 def covariance(
@@ -55,26 +64,11 @@ def covariance(
         s: features; r itself if None.
         method: see the head of this module.
     """
-    if method not in get_args(CovarianceMethod):
-        raise ValueError(
-            f"method must be one of {str(get_args(CovarianceMethod))[1:-1]}, got {method!r}"
-        )
-    left = features_of("r", r, ensemble.log_weights, ensemble.edge_axes)
-    right = left if s is None else features_of("s", s, ensemble.log_weights, ensemble.edge_axes)
-    by_left = left.size < right.size
-    few, many = (left, right) if by_left else (right, left)
-    products = _products(ensemble, few, many, method)
-    rows = [
-        contract(products(few, k, min(k + FEATURES_AT_ONCE, few.size)), many, ensemble.edge_axes)
-        for k in range(0, few.size, FEATURES_AT_ONCE)
-    ]
-    shape = (*ensemble.batch_shape, few.size, many.size)
-    result = torch.cat(rows).movedim(0, -2) if rows else ensemble.log_weights.new_zeros(shape)
-    if not by_left:
-        result = result.mT
+    left, right = _both_sides(ensemble, r, s)
+    result = _centred(ensemble, left, right, method)
     if s is None:
         result = (result + result.mT) / 2
-    return _without_scalar_axes(result, left.scalar, right.scalar)
+    return without_scalar_axes(result, left, right)
 
 
 def second_moment(
@@ -86,39 +80,96 @@ def second_moment(
     method: CovarianceMethod = "auto",
 ) -> Tensor:
     """E[r sᵀ] ``(*batch, R, S)``: the covariance and the product of the means."""
-    centred = covariance(ensemble, r, s, method=method)
-    left = features_of("r", r, ensemble.log_weights, ensemble.edge_axes)
-    right = left if s is None else features_of("s", s, ensemble.log_weights, ensemble.edge_axes)
+    left, right = _both_sides(ensemble, r, s)
+    centred = _centred(ensemble, left, right, method)
+    if s is None:
+        centred = (centred + centred.mT) / 2
     mean_r, mean_s = (contract(marginals, side, ensemble.edge_axes) for side in (left, right))
-    product = mean_r[..., :, None] * mean_s[..., None, :]
-    return centred + _without_scalar_axes(product, left.scalar, right.scalar)
+    moment = torch.addcmul(centred, mean_r[..., :, None], mean_s[..., None, :])
+    return without_scalar_axes(moment, left, right)
 
 
-def _without_scalar_axes(result: Tensor, left: bool, right: bool) -> Tensor:
-    result = result.squeeze(-1) if right else result
-    return result.squeeze(-1 if right else -2) if left else result
+def without_scalar_axes(result: Tensor, left: Features, right: Features) -> Tensor:
+    """Drops the axis of a side that came without one."""
+    result = result.squeeze(-1) if right.scalar else result
+    return result.squeeze(-1 if right.scalar else -2) if left.scalar else result
 
 
-def _products(
-    ensemble: Ensemble, few: Features, many: Features, method: CovarianceMethod
-) -> _Products:
-    """How to get the Hessian products of the side with fewer features."""
+def covariance_by_products(
+    ensemble: Ensemble, left: Features, right: Features, products: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """Cov(r, s) ``(*batch, R, S)`` from J_1 of every feature of the smaller side.
+
+    Args:
+        ensemble: the graphs.
+        left: r.
+        right: s.
+        products: J_1 in directions ``(*several, *batch, *edge)``.
+    """
+    by_left = left.size < right.size
+    few, many = (left, right) if by_left else (right, left)
     edge = tuple(ensemble.edge_shape)
+    at_once = max(1, NUMBERS_AT_ONCE // max(1, ensemble.log_weights.numel()))
+    rows = [
+        contract(
+            products(dense_part(few, k, min(k + at_once, few.size), edge)),
+            many,
+            ensemble.edge_axes,
+        )
+        for k in range(0, few.size, at_once)
+    ]
+    shape = (few.size, *ensemble.batch_shape, many.size)
+    result = torch.cat(rows) if rows else ensemble.log_weights.new_zeros(shape)
+    return result.movedim(0, -2 if by_left else -1)
 
-    def exact(features: Features, first: int, last: int) -> Tensor:
-        return ensemble.hessian_vector_product(dense_part(features, first, last, edge))
 
-    sparse = isinstance(few.stored, SparseFeatures) and isinstance(many.stored, SparseFeatures)
-    if method == "exact" or (method == "auto" and not (sparse and _is_cheaper(ensemble, few))):
-        return exact
-    form = GradientForm.of(ensemble)
-    if method == "auto" and not form.harmless_below(HARMLESS):
-        return exact
-    return form.products
+def covariance_by_gradient(form: GradientForm, left: Features, right: Features) -> Tensor:
+    """Cov(r, s) ``(*batch, R, S)`` in the gradient form, in the cheaper of its two ways."""
+    if _by_hats(form.ensemble, left, right) < _by_few(form.ensemble, left, right, GRADIENT_PRODUCT):
+        return sparse_covariance(form, left, right)
+    return covariance_by_products(form.ensemble, left, right, form.products)
 
 
-def _is_cheaper(ensemble: Ensemble, few: Features) -> bool:
-    n = ensemble.edge_shape[0]
-    items = ensemble.batch_shape.numel()
-    exact = 4.0 * few.size * items * n**3
-    return WORTH_SUBTRACTING * GradientForm.multiply_adds(few, n, items) < exact
+def _both_sides(ensemble: Ensemble, r: Tensor, s: Tensor | None) -> tuple[Features, Features]:
+    left = features_of("r", r, ensemble.log_weights, ensemble.edge_axes)
+    if s is None:
+        return left, left
+    return left, features_of("s", s, ensemble.log_weights, ensemble.edge_axes)
+
+
+def _centred(
+    ensemble: Ensemble, left: Features, right: Features, method: CovarianceMethod
+) -> Tensor:
+    if method not in get_args(CovarianceMethod):
+        raise ValueError(
+            f"method must be one of {str(get_args(CovarianceMethod))[1:-1]}, got {method!r}"
+        )
+    exact = _by_few(ensemble, left, right, EXACT_PRODUCT)
+    if method == "gradient" or (
+        method == "auto" and WORTH_SUBTRACTING * _by_hats(ensemble, left, right) < exact
+    ):
+        form = GradientForm.of(ensemble)
+        # Graphs without a tree, or beyond the range of doubles, are for the other way to judge.
+        if form.harmless_below(HARMLESS if method == "auto" else torch.inf):
+            return covariance_by_gradient(form, left, right)
+    return covariance_by_products(ensemble, left, right, ensemble.hessian_vector_product)
+
+
+def _by_few(
+    ensemble: Ensemble, left: Features, right: Features, product: tuple[float, float]
+) -> float:
+    """What products with the Hessian for the side of fewer features cost."""
+    few, many = sorted((left, right), key=lambda side: side.size)
+    entries = many.numbers * (SCATTERED if many.is_sparse else 1.0)
+    n, items = ensemble.edge_shape[0], ensemble.batch_shape.numel()
+    return few.size * (items * (product[0] * n**3 + product[1] * n**2) + entries)
+
+
+def _by_hats(ensemble: Ensemble, left: Features, right: Features) -> float:
+    """What the way by r̂ and ŝ costs at most; it is for sparse features only."""
+    n, items = ensemble.edge_shape[0], ensemble.batch_shape.numel()
+    if not (left.is_sparse and right.is_sparse and left.size and right.size and items):
+        return torch.inf
+    r_rows, s_rows = (min(side.numbers / items, n * side.size) for side in (left, right))
+    groups = 1 if left.is_shared and right.is_shared else items
+    return PAIR * items * r_rows * s_rows + GRAPH * groups

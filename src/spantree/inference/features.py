@@ -12,7 +12,7 @@ from torch import Tensor
 
 from spantree.checks import check_features
 
-__all__ = ["Features", "SparseFeatures", "contract", "dense_part", "features_of"]
+__all__ = ["Features", "SparseFeatures", "contract", "dense_part", "features_of", "outer"]
 
 
 class SparseFeatures(NamedTuple):
@@ -46,6 +46,23 @@ class Features(NamedTuple):
     size: int
     scalar: bool
 
+    @property
+    def is_sparse(self) -> bool:
+        return isinstance(self.stored, SparseFeatures)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the non-zeros are those of every graph."""
+        return isinstance(self.stored, SparseFeatures) and self.stored.item is None
+
+    @property
+    def numbers(self) -> float:
+        """How many numbers are given for all graphs together."""
+        if isinstance(self.stored, Tensor):
+            return float(self.stored.numel())
+        shared = torch.Size(self.batch).numel() if self.is_shared else 1
+        return float(len(self.stored.values) * shared)
+
 
 def features_of(name: str, features: Tensor, like: Tensor, edge_axes: int = 2) -> Features:
     """Checks the features called ``name`` against the graphs ``like`` and aligns them.
@@ -66,11 +83,13 @@ def features_of(name: str, features: Tensor, like: Tensor, edge_axes: int = 2) -
     if features.is_sparse:
         sparse = _sparse(name, features, like, edge_axes, scalar)
         return Features(sparse, batch, count, scalar)
-    vector = (features[..., None] if scalar else features).to(like.dtype).movedim(-1, 0)
+    vector = (features[..., None] if scalar else features).to(like.dtype)
     missing = len(batch) + edge_axes + 1 - vector.dim()
-    vector = vector.reshape(count, *(1,) * missing, *vector.shape[1:])
-    # Off the edges a feature may be infinite or NaN, and 0 times it must be 0.
-    return Features(vector.where(like > -torch.inf, 0.0), batch, count, scalar)
+    vector = vector.reshape(*(1,) * missing, *vector.shape)
+    # Off the edges a feature may be infinite or NaN, and 0 times it must be 0. The axis of features
+    # stays last in memory, where the sums over edges want it.
+    vector = vector.where((like > -torch.inf)[..., None], 0.0)
+    return Features(vector.movedim(-1, 0), batch, count, scalar)
 
 
 def _is_scalar(
@@ -135,12 +154,15 @@ def contract(edge_values: Tensor, features: Features, edge_axes: int = 2) -> Ten
         stored = features.stored.reshape(count, items, edges).permute(1, 2, 0)
         return (flat.transpose(0, 1) @ stored).transpose(0, 1).reshape(*lead, count)
     item, edge, feature, values = features.stored
+    # Flat, as scattering along the last axis is much faster than adding slice by slice.
     if item is None:
-        result = flat.new_zeros(*flat.shape[:-1], count)
-        result = result.index_add(-1, feature, flat[..., edge] * values)
+        terms, size = flat[..., edge] * values, count
     else:
-        result = flat.new_zeros(len(flat), items * count)
-        result = result.index_add(-1, item * count + feature, flat[:, item, edge] * values)
+        terms, size = flat[:, item, edge] * values, items * count
+        feature = item * count + feature
+    result = flat.new_zeros(*terms.shape[:-1], size).scatter_add(
+        -1, feature.expand(terms.shape), terms
+    )
     return result.reshape(*lead, count)
 
 
@@ -150,11 +172,43 @@ def dense_part(features: Features, first: int, last: int, edge: tuple[int, ...])
         return features.stored[first:last]
     item, at, feature, values = features.stored
     items, edges = torch.Size(features.batch).numel(), torch.Size(edge).numel()
-    chosen = (feature >= first) & (feature < last)
-    rows = feature[chosen] - first
-    if item is not None:
-        rows = rows * items + item[chosen]
+    if last - first < features.size:
+        chosen = ((feature >= first) & (feature < last)).nonzero().squeeze(-1)
+        at, feature, values = at[chosen], feature[chosen] - first, values[chosen]
+        item = None if item is None else item[chosen]
+    rows = feature if item is None else feature * items + item
     part = values.new_zeros((last - first) * (1 if item is None else items), edges)
-    part = part.index_put((rows, at[chosen]), values[chosen])
+    part = part.index_put((rows, at), values)
     part = part.reshape(last - first, 1 if item is None else items, edges).expand(-1, items, -1)
     return part.reshape(last - first, *features.batch, *edge)
+
+
+def outer(features: Features, edge_values: Tensor, first: int) -> Tensor:
+    """Sum the outer products of the features and the values of edges ``first``, ``first + 1``, ….
+
+    Args:
+        features: of these graphs.
+        edge_values: ``(edges, *batch, S)``.
+        first: place of the first edge among the flattened edge axes.
+
+    Returns:
+        ``(*batch, R, S)``.
+    """
+    edges, *batch, others = edge_values.shape
+    count, items = features.size, torch.Size(batch).numel()
+    values = edge_values.reshape(edges, items, others)
+    if isinstance(features.stored, Tensor):
+        shape = (count, items, features.stored.shape[1 + len(batch) :].numel())
+        part = features.stored.reshape(shape)[..., first : first + edges]
+        return torch.einsum("rbe,ebs->brs", part, values).reshape(*batch, count, others)
+    item, edge, feature, weight = features.stored
+    here = ((edge >= first) & (edge < first + edges)).nonzero().squeeze(-1)
+    edge, feature, weight = edge[here] - first, feature[here], weight[here]
+    if item is None:
+        terms = weight[:, None, None] * values[edge]
+        result = values.new_zeros(count, items, others).index_add(0, feature, terms).transpose(0, 1)
+    else:
+        terms = weight[:, None] * values[edge, item[here]]
+        rows = item[here] * count + feature
+        result = values.new_zeros(items * count, others).index_add(0, rows, terms)
+    return result.reshape(*batch, count, others)

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 from spantree.inference import autodiff, compiled
 from spantree.inference.question import Question, answer
 
-__all__ = ["first", "zeroth"]
+__all__ = ["first", "may_be_differentiated", "zeroth"]
 
 
 def zeroth(
@@ -30,7 +30,7 @@ def zeroth(
     flat, flat_lengths = _flattened(log_weights, lengths)
     if _is_traced():
         log_partition, marginals = compiled.traced_zeroth(flat, flat_lengths, question)
-    elif _may_be_differentiated(flat):
+    elif may_be_differentiated(flat):
         log_partition, marginals = autodiff.Zeroth.apply(flat, flat_lengths, question)
     else:
         # An autograd function costs more than the elimination of a short sentence.
@@ -48,7 +48,7 @@ def first(
     flat_direction = direction.to(flat.dtype).reshape(several, *flat.shape)
     if _is_traced():
         jet = compiled.traced_first(flat, flat_lengths, flat_direction, question)
-    elif not (_may_be_differentiated(flat) or _may_be_differentiated(flat_direction)):
+    elif not (may_be_differentiated(flat) or may_be_differentiated(flat_direction)):
         jet = answer(flat, flat_lengths, (flat_direction,), question)[1]
     else:
         jet = autodiff.Higher.apply(flat, flat_lengths, question, flat_direction)
@@ -69,7 +69,7 @@ def _is_traced() -> bool:
     return torch.compiler.is_compiling() or is_in_torch_dispatch_mode()
 
 
-def _may_be_differentiated(tensor: Tensor) -> bool:
+def may_be_differentiated(tensor: Tensor) -> bool:
     """Whether anybody could ask for the derivative of what is computed from this."""
     return (
         (tensor.requires_grad and torch.is_grad_enabled())

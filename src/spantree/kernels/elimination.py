@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-__all__ = ["Elimination", "Gradient", "eliminate", "gradient", "jet", "possible_pairs"]
+__all__ = ["Elimination", "column_shifts", "eliminate", "jet", "possible_pairs"]
 
 FAINT, FIRM, ROOT_STATES = 0, 1, 2
 
@@ -55,23 +55,6 @@ class Elimination(NamedTuple):
     marginals: Tensor
     infeasible: Tensor
     trusted: Tensor
-
-
-class Gradient(NamedTuple):
-    """The gradient of log Z in the weights, for every pair of nodes, whether an edge or not.
-
-    Attributes:
-        weights: ``(B, n, n)``, those of each column divided by a constant.
-        values: ``(B, n, n)``, the derivatives of log Z in these weights.
-        generic: ``(B,)``, whether the values of all pairs can be relied on: not where the range of
-            doubles may not have sufficed, and with a single root only where the other nodes all
-            reach each other. Where they do not, values off the edges may be 0 instead of their
-            limit.
-    """
-
-    weights: Tensor
-    values: Tensor
-    generic: Tensor
 
 
 class _Graph(NamedTuple):
@@ -118,15 +101,6 @@ def eliminate(log_weights: Tensor, lengths: Tensor, *, single_root: bool) -> Eli
         infeasible=solution.infeasible,
         trusted=_trusted(solution, lengths),
     )
-
-
-def gradient(log_weights: Tensor, lengths: Tensor, *, single_root: bool) -> Gradient:
-    """Return d log Z / dw, entry by entry as accurate as the marginals; arguments as above."""
-    solution = _solve(log_weights, lengths, single_root)
-    generic = _trusted(solution, lengths) & ~solution.infeasible
-    if single_root:
-        generic &= _strongly_connected(solution.graph)
-    return Gradient(solution.graph.weights, solution.gradient, generic)
 
 
 def jet(
@@ -191,7 +165,8 @@ def _scale(log_weights: Tensor, lengths: Tensor, single_root: bool) -> _Graph:
     present = possible & (log_weights > -inf)
 
     # Constants under differentiation, since a shift of a column changes no probability.
-    shifts = _shifts(log_weights.detach().masked_fill(~present, -inf), single_root)
+    masked = log_weights.detach().masked_fill(~present, -inf)
+    shifts = column_shifts(masked, single_root=single_root)
     finite = torch.where(present, log_weights, 0.0)
     log_ratios, lost = _difference(finite, pad(shifts[:, 1:], (1, 0))[:, None, :])
     log_ratios, lost_too = _difference(log_ratios, pad(shifts[:, :1], (0, n - 1))[:, :, None])
@@ -205,8 +180,8 @@ def _scale(log_weights: Tensor, lengths: Tensor, single_root: bool) -> _Graph:
     return _Graph(possible, present, log_ratios, weights, shifts)
 
 
-def _shifts(log_weights: Tensor, single_root: bool) -> Tensor:
-    """Return the largest log-weight of each column, ``(B, n)``.
+def column_shifts(log_weights: Tensor, *, single_root: bool) -> Tensor:
+    """Return the largest log-weight of each column, ``(B, n)``, -inf wherever there is no edge.
 
     With a single root, the largest among non-root heads where there is one: root weights count in
     units of their own, and the largest that is then left in their row stands in column 0.
@@ -332,11 +307,3 @@ def _trusted(solution: _Solution, lengths: Tensor) -> Tensor:
     smallest = torch.where(graph.present, graph.log_ratios, 0.0).amin(dim=pairs)
     exact_zeros = lengths * (smallest - lengths.log()) >= NEGLIGIBLE
     return torch.where(solution.infeasible, exact_zeros, complete | (~visible & bounded))
-
-
-def _strongly_connected(graph: _Graph) -> Tensor:
-    """Return whether all nodes but the root reach each other, ``(B,)``."""
-    reach = graph.present[:, 1:, 1:].to(graph.weights.dtype)
-    for _ in range(reach.shape[-1].bit_length()):
-        reach = (reach + reach @ reach).clamp(max=1.0)
-    return ((reach > 0) | ~graph.possible[:, 1:, 1:]).all(dim=(1, 2))
