@@ -49,16 +49,14 @@ class ChoosingTrees(TreeDistribution):
         heads, labels, _ = decoding.minimum_bayes_risk_of(self._ensemble, marginals)
         return self._event(heads, labels)
 
-    def sample(
-        self, sample_shape: Sequence[int] = (), generator: Generator | None = None
-    ) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def sample(self, sample_shape: Sequence[int] = (), generator: Generator | None = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Independent exact samples ``(*sample_shape, *batch, n)``; see `sample_trees`."""
         return self._event(*sample(self._ensemble, sample_shape, generator))
 
     def sample_without_replacement(
         self, k: int, generator: Generator | None = None
     ) -> tuple[Any, Tensor]:
-        """k different trees, each drawn from those not drawn yet, and their log-probabilities.
+        """K different trees, each drawn from those not drawn yet, and their log-probabilities.
 
         ``(k, *batch, n)`` and ``(k, *batch)``, in the order of drawing. Where there are fewer than
         k trees, all of them are drawn, and the rest is as with `topk`.
