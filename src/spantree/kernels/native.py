@@ -11,6 +11,9 @@ MAX_ORDER: int = _native.MAX_ORDER
 NO_TREE: int = _native.NO_TREE
 NOT_A_NUMBER: int = _native.NOT_A_NUMBER
 
+# Graphs so short are solved side by side only, and so few of them leave most lanes idle.
+FEW, SHORT = 2, 24
+
 
 def run(
     log_weights: Tensor,
@@ -37,6 +40,8 @@ def run(
         ``NOT_A_NUMBER`` for NaN or +inf on an edge.
     """
     count, n = log_weights.shape[0], log_weights.shape[-1]
+    if directions and len(directions[0]) > 1 and count <= FEW and n <= SHORT and not always_wide:
+        return _side_by_side(log_weights, lengths, directions, single_root=single_root)
     order = len(directions) if with_jet else -1
     log_weights = log_weights.contiguous()
     directions = tuple(u.contiguous() for u in directions)
@@ -65,3 +70,22 @@ def run(
         torch.get_num_threads(),
     )
     return log_partition, jet, None if all_fine else status
+
+
+def _side_by_side(
+    log_weights: Tensor,
+    lengths: Tensor | None,
+    directions: tuple[Tensor, ...],
+    *,
+    single_root: bool,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Several directions as one direction each of several copies; the same bits."""
+    copies, count = directions[0].shape[:2]
+    log_partition, jet, status = run(
+        log_weights.repeat(copies, 1, 1),
+        None if lengths is None else lengths.repeat(copies),
+        tuple(u.flatten(0, 1)[None] for u in directions),
+        single_root=single_root,
+    )
+    status = None if status is None else status[:count]
+    return log_partition[:count], jet.reshape(directions[0].shape), status
