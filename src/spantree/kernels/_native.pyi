@@ -20,5 +20,18 @@ def run(
     always_wide: bool,
     threads: int,
 ) -> bool: ...
+def decode(
+    log_weights: int,
+    lengths: int,
+    heads: int,
+    scores: int,
+    status: int,
+    count: int,
+    n: int,
+    trees: int,
+    real_bytes: int,
+    single_root: bool,
+    threads: int,
+) -> bool: ...
 def instruction_sets() -> list[str]: ...
 def use_instruction_set(name: str) -> None: ...

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "engine.hpp"
 #include "threads.hpp"
 
 namespace spantree {
@@ -41,11 +40,6 @@ const std::vector<const Engine*>& engines() {
 }
 
 std::atomic<const Engine*> chosen{nullptr};
-
-const Engine& engine() {
-  const Engine* current = chosen.load(std::memory_order_relaxed);
-  return current ? *current : *engines().front();
-}
 
 // Sentences of a padded size that is a multiple of 8 can be solved side by side or one at a time. It
 // is a matter of speed alone: both ways agree to the last bit.
@@ -88,6 +82,11 @@ std::vector<Pack> packs_of(const std::vector<std::ptrdiff_t>& items, const Job& 
 }
 
 }  // namespace
+
+const Engine& engine() {
+  const Engine* current = chosen.load(std::memory_order_relaxed);
+  return current ? *current : *engines().front();
+}
 
 void run(Job job) {
   const Engine& best = engine();

@@ -4,11 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "job.hpp"
+#include "engine.hpp"
 
 namespace spantree {
 
 void run(Job job);
+
+// The engine in use.
+const Engine& engine();
 
 // The instruction sets this build holds and this machine can run, best first, and a way to choose
 // another than the first (for tests and benchmarks).

@@ -3,6 +3,7 @@
 
 #include "engine.hpp"
 
+#include "decoder.hpp"
 #include "problem.hpp"
 
 namespace spantree::SPANTREE_ISA {
@@ -231,6 +232,6 @@ void one(const Job& job, Index item, Index nodes, Arena& arena) {
 
 #define SPANTREE_STRING_(x) #x
 #define SPANTREE_STRING(x) SPANTREE_STRING_(x)
-extern const Engine engine{SPANTREE_STRING(SPANTREE_ISA), kLanes, many, one};
+extern const Engine engine{SPANTREE_STRING(SPANTREE_ISA), kLanes, many, one, decode};
 
 }  // namespace spantree::SPANTREE_ISA

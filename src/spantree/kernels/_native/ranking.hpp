@@ -1,0 +1,294 @@
+// The k best trees in order (Camerini, Fratta and Maffioli 1980), each further one in O(N²).
+//
+// A set of trees is given by edges that its trees must have and edges that they must not have. From
+// each set on the table we know the best tree T and the second best T', which lacks some edge e of T.
+// The best T' of all is the next tree; its set is split into the trees with e, the best of which is
+// T, and those without, the best of which is T'; and the second best of both halves are looked for.
+//
+// The second best. Contraction leaves a score y for every component, and for a tree T'
+//
+//     w(T) - w(T') = Σ loss(e) over its edges + Σ |y(C)| (how often T' enters C, less 1) over cycles C.
+//
+// Let f = i -> j be an edge outside T, and v a component around j but not i, which T enters by v's own
+// best edge. If i does not hang below v in T, then entering v by f instead, with the best tree inside
+// for that entrance, gives another tree, worse by the sum of y over the components around j up to v,
+// less w(f). Some second best tree is of this kind: if no node is in a cycle, a tree T' that differs
+// from T in the heads of the nodes D has a v in D whose new head is not below v in T, or T' would hold
+// a cycle; replacing this head alone loses no more. If there is a cycle, T' either keeps all but one
+// of its edges and is a tree of the contracted graph; or putting back all but one of them, the top one
+// in T', gives a better such tree: some T'' other than T, or T itself, and then the previous argument
+// holds for the nodes whose edges were put back. So it takes one look at every edge. Larger v are
+// better, because y(C) <= 0; the largest is the last component around j that is entered below the
+// lowest common ancestor of i and j in T.
+//
+// One edge from the root (see contraction.hpp): one component V is entered from the root, and no edge
+// but those of the root leads into it. Another edge of the root can only be exchanged for V's.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "contraction.hpp"
+
+namespace spantree::SPANTREE_ISA {
+
+template <class Real>
+class Ranking {
+ public:
+  Ranking(const Graph<Real>& graph, const BestEdges& best, bool single_root, double scale,
+          Arena& arena)
+      : graph_(graph), best_(best), arena_(arena), single_root_(single_root),
+        columns_(graph, arena, scale), size_(graph.length + 1), order_(arena.take<Node>(size_)),
+        begin_(arena.take<Index>(size_)), end_(arena.take<Index>(size_)),
+        first_child_(arena.take<Node>(size_)), sibling_(arena.take<Node>(size_)) {
+    for (Index j = 1; j < size_; ++j) columns_[j];
+  }
+
+  bool found_huge() const { return columns_.found_huge(); }
+
+  // Calls write(heads, score) for up to `count` trees, best first; false if there is none.
+  template <class Write>
+  bool run(Index count, Write&& write) {
+    const Index first = new_tree();
+    Contraction<Real> contraction(graph_, columns_, arena_, single_root_);
+    if (!contraction.start(best_) || contraction.run(most_roots()) != Found::kTree) return false;
+    for (Node j = 1; j < size_; ++j) heads(first)[j] = contraction.entered(j).head;
+    scores_[first] = score(first);
+    write(heads(first), scores_[first]);
+    const auto worse = [&](const Split& a, const Split& b) { return precedes(b.second, a.second); };
+    std::vector<Split> table;
+    const auto add = [&](std::optional<Split> split) {
+      if (!split) return;
+      table.push_back(*split);
+      std::push_heap(table.begin(), table.end(), worse);
+    };
+    if (count > 1) add(second(contraction, first, kEverything));
+    for (Index rank = 1; rank < count && !table.empty(); ++rank) {
+      std::pop_heap(table.begin(), table.end(), worse);
+      const Split best = table.back();
+      table.pop_back();
+      write(heads(best.second), scores_[best.second]);
+      if (rank + 1 == count) break;
+      add(second_within(best.first, restrict(best.set, best.edge, true)));
+      add(second_within(best.second, restrict(best.set, best.edge, false)));
+    }
+    return true;
+  }
+
+ private:
+  static constexpr Index kEverything = -1;
+
+  // A set of trees is its last restriction and those before it.
+  struct Restriction {
+    Index previous;
+    Edge edge;
+    bool required;  // or else forbidden
+  };
+  // A set, its two best trees, and an edge that only the first has.
+  struct Split {
+    Index set, first, second;
+    Edge edge;
+  };
+  // Entering a component by another edge.
+  struct Swap {
+    Edge edge;
+    Node component;
+    double loss;
+  };
+
+  Index most_roots() const { return single_root_ ? 1 : graph_.length; }
+
+  Index new_tree() {
+    const Index tree = static_cast<Index>(scores_.size());
+    scores_.push_back(0);
+    heads_.resize(heads_.size() + size_, -1);
+    return tree;
+  }
+  Node* heads(Index tree) { return heads_.data() + tree * size_; }
+
+  double score(Index tree) {
+    ExactSum sum;
+    for (Index j = 1; j < size_; ++j) sum.add(graph_.weight(heads(tree)[j], j));
+    return sum.rounded();
+  }
+
+  // The order of trees. Rounding is monotone, so only trees of the same rounded score are added up.
+  bool precedes(Index a, Index b) {
+    if (scores_[a] != scores_[b]) return scores_[a] > scores_[b];
+    terms_.clear();
+    Index first_difference = 0;
+    for (Index j = size_ - 1; j > 0; --j)
+      if (heads(a)[j] != heads(b)[j]) {
+        terms_.push_back(graph_.weight(heads(a)[j], j));
+        terms_.push_back(-graph_.weight(heads(b)[j], j));
+        first_difference = j;
+      }
+    const int sign = sign_of_sum(terms_.data(), static_cast<Index>(terms_.size()));
+    return sign ? sign > 0 : heads(a)[first_difference] < heads(b)[first_difference];
+  }
+
+  Index restrict(Index set, Edge edge, bool required) {
+    restrictions_.push_back({set, edge, required});
+    return static_cast<Index>(restrictions_.size()) - 1;
+  }
+
+  // The second best tree of a set whose best is known.
+  std::optional<Split> second_within(Index tree, Index set) {
+    const auto mark = arena_.mark();
+    const Index size = columns_.packs * kLanes;
+    replaced_.clear();
+    for (Index r = set; r != kEverything; r = restrictions_[r].previous) {
+      const auto [previous, edge, required] = restrictions_[r];
+      double*& column = column_in_place_of(edge.dependent, size);
+      const double kept = column[edge.head];
+      if (required) std::fill_n(column, size, kForbidden);
+      column[edge.head] = required ? kept : kForbidden;
+    }
+    Contraction<Real> contraction(graph_, columns_, arena_, single_root_);
+    contraction.start(best_);
+    bool exists = true;
+    for (const auto& [node, column, original] : replaced_) exists = exists && contraction.choose(node);
+    exists = exists && contraction.run(most_roots()) == Found::kTree;
+    const auto result = exists ? second(contraction, tree, set) : std::nullopt;
+    for (const auto& [node, column, original] : replaced_) columns_.replace(node, original);
+    arena_.release(mark);
+    return result;
+  }
+
+  struct Replaced {
+    Node node;
+    double* column;
+    const double* original;
+  };
+  double*& column_in_place_of(Node node, Index size) {
+    for (Replaced& r : replaced_)
+      if (r.node == node) return r.column;
+    const double* original = columns_[node];
+    double* column = arena_.take<double>(size);
+    std::copy_n(original, size, column);
+    columns_.replace(node, column);
+    return replaced_.emplace_back(Replaced{node, column, original}).column;
+  }
+
+  std::optional<Split> second(Contraction<Real>& contraction, Index tree, Index set) {
+    number_in_preorder(heads(tree));
+    find_swaps(contraction, heads(tree));
+    std::optional<Split> best;
+    for (const Swap& swap : swaps_) {
+      if (swap.loss > least_loss_ + tolerance_) continue;
+      const Index other = new_tree();
+      std::copy_n(heads(tree), size_, heads(other));
+      contraction.write_heads(swap.component, swap.edge, heads(other));
+      scores_[other] = score(other);
+      if (best && !precedes(other, best->second)) {
+        drop_last_tree();
+        continue;
+      }
+      const Node out = contraction.entered(swap.component).dependent;
+      const Split split{set, tree, other, {heads(tree)[out], out}};
+      if (best) {
+        std::copy_n(heads(other), size_, heads(best->second));
+        scores_[best->second] = scores_[other];
+        drop_last_tree();
+        best->edge = split.edge;
+      } else {
+        best = split;
+      }
+    }
+    return best;
+  }
+  void drop_last_tree() {
+    scores_.pop_back();
+    heads_.resize(heads_.size() - size_);
+  }
+
+  // The nodes below j, itself among them, are order_[begin_[j]..end_[j]-1].
+  void number_in_preorder(const Node* heads) {
+    std::fill_n(first_child_, size_, 0);
+    for (Node j = static_cast<Node>(size_) - 1; j > 0; --j) {
+      sibling_[j] = first_child_[heads[j]];
+      first_child_[heads[j]] = j;
+    }
+    Index place = 0;
+    for (Node j = 0;;) {
+      begin_[j] = place;
+      order_[place++] = j;
+      if (first_child_[j]) {
+        j = first_child_[j];
+        continue;
+      }
+      end_[j] = place;
+      while (j && !sibling_[j]) j = heads[j], end_[j] = place;
+      if (!j) return;
+      j = sibling_[j];
+    }
+  }
+
+  // Gathers the swaps that may be the best: those whose computed loss is close to the least.
+  void find_swaps(const Contraction<Real>& contraction, const Node* heads) {
+    constexpr double kUnit = 0x1p-52;
+    double reach = 0, depth = 0;
+    for (Index j = 1; j < size_; ++j) {
+      const Component& c = contraction.component(contraction.outermost(static_cast<Node>(j)));
+      reach = std::max(reach, c.reach + std::fabs(c.score));
+      depth = std::max(depth, c.depth + 1);
+    }
+    const double margin =
+        2 * (contraction.drift() + kUnit * (depth + 1) * reach + contraction.least());
+    swaps_.clear();
+    least_loss_ = -kForbidden, tolerance_ = margin;
+    double limit = least_loss_;
+    for (Node j = 1; j < size_; ++j) {
+      const double* column = columns_[j];
+      const Node own = heads[j];
+      const bool below_root =
+          !single_root_ || contraction.component(contraction.outermost(j)).in.head == 0;
+      double sum = 0;
+      Node around = 0;
+      const auto look = [&](Index from, Index to) {
+        for (Index at = from; at < to; ++at) {
+          const Node i = order_[at];
+          const double loss = sum - column[i];
+          if (loss <= limit && i != own && loss < -kForbidden && (i != 0 || below_root)) {
+            swaps_.push_back({{i, j}, around, loss});
+            if (loss < least_loss_) {
+              least_loss_ = loss;
+              tolerance_ = margin + 4 * kUnit * std::fabs(loss);
+              limit = loss + tolerance_;
+            }
+          }
+        }
+      };
+      Node next = j;  // the components around j, innermost first
+      for (Node x = j; x != 0; x = heads[x]) {
+        for (; next && contraction.entered(next).dependent == x;
+             next = contraction.component(next).parent)
+          sum += contraction.component(next).score, around = next;
+        look(begin_[heads[x]], begin_[x]);
+        look(end_[x], end_[heads[x]]);
+      }
+    }
+  }
+
+  const Graph<Real>& graph_;
+  const BestEdges& best_;
+  Arena& arena_;
+  const bool single_root_;
+  Columns<Real> columns_;
+  const Index size_;
+  Node* const order_;
+  Index* const begin_;
+  Index* const end_;
+  Node* const first_child_;
+  Node* const sibling_;
+  std::vector<Node> heads_;     // of all trees on the table, size_ each
+  std::vector<double> scores_;  // theirs, rounded
+  std::vector<Restriction> restrictions_;
+  std::vector<Replaced> replaced_;
+  std::vector<Swap> swaps_;
+  double least_loss_ = 0, tolerance_ = 0;
+  std::vector<double> terms_;
+};
+
+}  // namespace spantree::SPANTREE_ISA
