@@ -1,7 +1,14 @@
 """Exact inference over spanning-tree distributions."""
 
+from spantree.inference.decoding import best_tree, best_trees
 from spantree.inference.hessian import hessian_vector_product
 from spantree.inference.marginals import edge_marginals
 from spantree.inference.partition import log_partition
 
-__all__ = ["edge_marginals", "hessian_vector_product", "log_partition"]
+__all__ = [
+    "best_tree",
+    "best_trees",
+    "edge_marginals",
+    "hessian_vector_product",
+    "log_partition",
+]

@@ -13,6 +13,7 @@ __all__ = [
     "Backend",
     "Root",
     "check_arguments",
+    "check_count",
     "check_device",
     "check_direction",
     "check_features",
@@ -109,6 +110,14 @@ def check_mask(name: str, mask: Tensor, shape: tuple[int, ...], device: torch.de
             f"got {tuple(mask.shape)}"
         )
     check_device(name, mask, device)
+
+
+def check_count(name: str, count: int) -> None:
+    """Raises unless ``count`` is a positive integer."""
+    if not isinstance(count, int) or isinstance(count, bool):
+        raise TypeError(f"{name} must be an int, got {type(count).__name__}")
+    if count < 1:
+        raise ValueError(f"{name} must be at least 1, got {count}")
 
 
 def check_device(name: str, tensor: Tensor, device: torch.device) -> None:

@@ -27,24 +27,31 @@ def edge_mask(heads: Tensor) -> Tensor:
     return (heads[..., None, :] == node[:, None]) & (node > 0)
 
 
-def along(values: Tensor, heads: Tensor, lengths: Tensor | None) -> Tensor:
+def along(
+    values: Tensor, heads: Tensor, lengths: Tensor | None, labels: Tensor | None = None
+) -> Tensor:
     """Sum a quantity of edges over the edges of trees.
 
     Args:
-        values: ``(..., n, n)``.
+        values: ``(..., n, n)``, or ``(..., n, n, Y)`` with labels.
         heads: ``(*sample, ..., n)``, trees, or anything within range.
         lengths: ``(...)``, or None.
+        labels: like ``heads``, or None.
 
     Returns:
         ``(*sample, ...)``. The gradient needs no copy of ``values`` for every tree.
     """
-    n = values.shape[-1]
-    batch = values.shape[:-2]
+    edge_axes = 2 if labels is None else 3
+    n = values.shape[1 - edge_axes]
+    batch = values.shape[:-edge_axes]
     samples = heads.shape[: heads.dim() - 1 - len(batch)]
     node = torch.arange(n, device=values.device)
     at = heads.clamp(0, n - 1) * n + node
+    if labels is not None:
+        at = at * values.shape[-1] + labels.clamp(0, values.shape[-1] - 1)
     at = at.reshape(samples.numel(), batch.numel(), n).transpose(0, 1)
-    taken = values.reshape(batch.numel(), n * n).gather(1, at.reshape(batch.numel(), -1))
+    flat = values.reshape(batch.numel(), values.shape[-edge_axes:].numel())
+    taken = flat.gather(1, at.reshape(batch.numel(), -1))
     taken = taken.reshape(batch.numel(), samples.numel(), n).transpose(0, 1)
     taken = taken.reshape(*samples, *batch, n)
     return taken.where(node_mask(n, lengths, values.device), 0.0).sum(-1)

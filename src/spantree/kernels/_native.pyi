@@ -33,5 +33,19 @@ def decode(
     single_root: bool,
     threads: int,
 ) -> bool: ...
+def label(
+    log_weights: int,
+    lengths: int,
+    trees: int,
+    heads: int,
+    labels: int,
+    scores: int,
+    ranks: int,
+    items: int,
+    n: int,
+    kinds: int,
+    real_bytes: int,
+    threads: int,
+) -> None: ...
 def instruction_sets() -> list[str]: ...
 def use_instruction_set(name: str) -> None: ...

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from spantree.kernels import _native
 
-__all__ = ["best_trees"]
+__all__ = ["best_trees", "label_trees"]
 
 
 def best_trees(
@@ -51,3 +51,39 @@ def best_trees(
         torch.get_num_threads(),
     )
     return heads, scores, None if all_fine else status
+
+
+def label_trees(
+    log_weights: Tensor, lengths: Tensor | None, trees: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The best labelled trees, in order, out of as many best trees.
+
+    Args:
+        log_weights: ``(B, n, n, Y)``, float32 or float64, on the CPU.
+        lengths: ``(B,)`` in ``1..n-1``, or None if all are ``n - 1``.
+        trees: ``(count, B, n)``, by `best_trees` for the best label of every edge.
+
+    Returns:
+        Heads and labels ``(count, B, n)`` and float64 scores ``(count, B)``, as `best_trees` has.
+    """
+    items, n, _, kinds = log_weights.shape
+    log_weights, trees = log_weights.contiguous(), trees.contiguous()
+    if lengths is not None:
+        lengths = lengths.to(torch.int64).contiguous()
+    heads, labels = torch.empty_like(trees), torch.empty_like(trees)
+    scores = torch.empty(trees.shape[:2], dtype=torch.float64)
+    _native.label(
+        log_weights.data_ptr(),
+        lengths.data_ptr() if lengths is not None else 0,
+        trees.data_ptr(),
+        heads.data_ptr(),
+        labels.data_ptr(),
+        scores.data_ptr(),
+        trees.shape[0],
+        items,
+        n,
+        kinds,
+        log_weights.element_size(),
+        torch.get_num_threads(),
+    )
+    return heads, labels, scores

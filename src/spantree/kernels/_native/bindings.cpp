@@ -75,6 +75,27 @@ NB_MODULE(_native, m) {
       nb::arg("log_weights"), nb::arg("lengths"), nb::arg("heads"), nb::arg("scores"),
       nb::arg("status"), nb::arg("count"), nb::arg("n"), nb::arg("trees"), nb::arg("real_bytes"),
       nb::arg("single_root"), nb::arg("threads"));
+  m.def(
+      "label",
+      [](std::uintptr_t log_weights, std::uintptr_t lengths, std::uintptr_t trees,
+         std::uintptr_t heads, std::uintptr_t labels, std::uintptr_t scores, std::ptrdiff_t ranks,
+         std::ptrdiff_t items, std::ptrdiff_t n, std::ptrdiff_t kinds, int real_bytes,
+         int threads) {
+        spantree::Labeling job;
+        job.log_weights = pointer<const void>(log_weights);
+        job.lengths = pointer<const std::int64_t>(lengths);
+        job.trees = pointer<const std::int64_t>(trees);
+        job.out_heads = pointer<std::int64_t>(heads);
+        job.out_labels = pointer<std::int64_t>(labels);
+        job.scores = pointer<double>(scores);
+        job.ranks = ranks, job.items = items, job.n = n, job.labels = kinds;
+        job.real_bytes = real_bytes, job.threads = threads;
+        const nb::gil_scoped_release release;
+        spantree::label(job);
+      },
+      nb::arg("log_weights"), nb::arg("lengths"), nb::arg("trees"), nb::arg("heads"),
+      nb::arg("labels"), nb::arg("scores"), nb::arg("ranks"), nb::arg("items"), nb::arg("n"),
+      nb::arg("kinds"), nb::arg("real_bytes"), nb::arg("threads"));
   m.def("instruction_sets", &spantree::instruction_sets);
   m.def("use_instruction_set", &spantree::use_instruction_set, nb::arg("name"));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dispatch.hpp"
+#include "labeling.hpp"
 #include "threads.hpp"
 
 namespace spantree {
@@ -28,6 +29,17 @@ void decode(const Decoding& job) {
   const double work = 200 + (trees == 1 ? 0.5 * n * n : 5 * trees * n * n);
   for_each_graph(job.count, job.threads, work,
                  [&](std::ptrdiff_t item) { best.decode(job, item, local_arena()); });
+}
+
+void label(const Labeling& job) {
+  const double n = static_cast<double>(job.n), labels = static_cast<double>(job.labels);
+  for_each_graph(job.items, job.threads, static_cast<double>(job.ranks) * n * (labels + 10),
+                 [&](std::ptrdiff_t item) {
+                   if (job.real_bytes == 4)
+                     LabeledRanking<float>(job, item).run();
+                   else
+                     LabeledRanking<double>(job, item).run();
+                 });
 }
 
 }  // namespace spantree

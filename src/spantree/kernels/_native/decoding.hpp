@@ -25,15 +25,15 @@ struct Decoding {
 
 void decode(const Decoding& decoding);
 
-// The best `count` labelled trees of each graph, out of its best trees without labels.
+// The same for labelled trees, out of the best trees without labels.
 struct Labeling {
   const void* log_weights = nullptr;      // items x n x n x labels
   const std::int64_t* lengths = nullptr;  // null: all of length n - 1
-  const std::int64_t* trees = nullptr;    // ranks x items x n heads, best first by their best labels
-  std::int64_t* heads = nullptr;          // ranks x items x n
-  std::int64_t* labels = nullptr;         // ranks x items x n
+  const std::int64_t* trees = nullptr;    // ranks x items x n: the best trees by their best labels
+  std::int64_t* out_heads = nullptr;      // ranks x items x n
+  std::int64_t* out_labels = nullptr;     // ranks x items x n
   double* scores = nullptr;               // ranks x items
-  std::ptrdiff_t ranks = 1, items = 0, n = 0, labels_count = 1;
+  std::ptrdiff_t ranks = 1, items = 0, n = 0, labels = 1;
   int real_bytes = 8, threads = 1;
   std::ptrdiff_t length(std::ptrdiff_t item) const { return lengths ? lengths[item] : n - 1; }
 };
