@@ -53,9 +53,17 @@ struct Component {
   double drift, reach, depth;  // see above
   Node parent;                 // 0 if outermost
   Node first_member, next_member;
+  Node largest;  // of its members
+  Node chain;    // the node in the largest member of the largest member and so on
+  Node size;     // how many nodes
   Node first_node, last_node;
   double* column;  // by head: the score of the best edge from there. Null for a node
   Node* dependent;  // by head: where that edge enters
+};
+
+// A node that has different heads in two trees, or in two ways to enter a component.
+struct Difference {
+  Node dependent, first, second;
 };
 
 enum class Found { kTree, kNoTree, kManyRoots, kHuge };
@@ -71,7 +79,8 @@ class Contraction {
         entered_(arena.take<Edge>(2 * graph.length + 1)),
         place_(arena.take<Place>(2 * graph.length + 1)), path_(arena.take<Node>(graph.length)),
         outermost_(arena.take<Node>(graph.length + 1)),
-        next_node_(arena.take<Node>(graph.length + 1)) {}
+        next_node_(arena.take<Node>(graph.length + 1)),
+        end_of_chain_(arena.take<Node>(graph.length + 1)) {}
 
   // Starts from the best edges into the nodes; false if some node has none.
   bool start(const BestEdges& best) {
@@ -86,6 +95,8 @@ class Contraction {
       components_[j].in = {head, j};
       components_[j].score = score * columns_.scale();
       components_[j].first_node = components_[j].last_node = j;
+      components_[j].chain = end_of_chain_[j] = j;
+      components_[j].size = 1;
       place_[j] = Place::kElsewhere;
       outermost_[j] = j;
     }
@@ -154,6 +165,7 @@ class Contraction {
   // After `run`: the edge by which the best tree enters a component.
   Edge entered(Node c) const { return entered_[c]; }
   const Component& component(Node c) const { return components_[c]; }
+  Node count() const { return count_; }
   Node outermost(Node node) const { return outermost_[node]; }
 
   // Bounds what stored scores can be off, all perturbations of chosen edges together.
@@ -165,20 +177,11 @@ class Contraction {
   }
   double least() const { return least_; }
 
-  // Writes the heads of the nodes of a component that is entered by `edge`.
-  template <class Integer>
-  void write_heads(Node c, Edge edge, Integer* heads) {
-    pending_.assign(1, {c, edge});
-    while (!pending_.empty()) {
-      const auto [inside, in] = pending_.back();
-      pending_.pop_back();
-      Node x = in.dependent;
-      heads[x] = in.head;
-      for (; x != inside; x = components_[x].parent)
-        for (Node m = components_[components_[x].parent].first_member; m;
-             m = components_[m].next_member)
-          if (m != x) pending_.push_back({m, components_[m].in});
-    }
+  // What changes in a tree that enters c by c's own best edge, if it enters by another.
+  const std::vector<Difference>& exchange(Node c, Edge edge) {
+    detours_.assign(1, {c, edge, true});
+    find_differences();
+    return differences_;
   }
 
  private:
@@ -223,15 +226,19 @@ class Contraction {
       x.drift += member.drift + perturbation(member);
       x.reach = std::max(x.reach, member.reach + std::fabs(member.score));
       x.depth = std::max(x.depth, member.depth + 1);
-      if (member.column && !components_[members[largest]].column) largest = m;
+      x.size += member.size;
+      if (member.size > components_[members[largest]].size) largest = m;
     }
+    x.largest = members[largest];
+    x.chain = components_[x.largest].chain;
+    end_of_chain_[x.chain] = c;
     // In place of the column of a component, or in a new one where all are nodes.
-    Component& base = components_[members[largest]];
+    const Component& base = components_[x.largest];
     const Index size = columns_.packs * kLanes;
     x.column = base.column ? base.column : arena_.take<double>(size);
     x.dependent = base.dependent ? base.dependent : arena_.take<Node>(size);
-    const double* from = base.column ? base.column : columns_[members[largest]];
-    if (!base.dependent) std::fill_n(x.dependent, size, members[largest]);
+    const double* from = base.column ? base.column : columns_[x.largest];
+    if (!base.dependent) std::fill_n(x.dependent, size, x.largest);
     double taken = base.score;
     for (Index m = 0; m < count; ++m)
       if (m != largest) {
@@ -260,7 +267,9 @@ class Contraction {
         for (Index i = at; i < at + kLanes; ++i)
           if (close[i - at]) {
             const Node head = static_cast<Node>(i);
-            better[i - at] = -precedes(edge_into(member, head), {head, x.dependent[i]});
+            const Edge rival{head, x.dependent[i]};
+            better[i - at] = -precedes_across(member, edge_into(member, head),
+                                              outermost_[rival.dependent], rival);
           }
       NodePack here, there = NodePack{} + member;
       std::memcpy(&here, x.dependent + at, sizeof here);
@@ -274,32 +283,75 @@ class Contraction {
 
   // Whether entering a component by s comes before entering it by t, in the order of trees.
   bool precedes(Edge s, Edge t) {
+    if (s.dependent == t.dependent) {
+      const double a = graph_.weight(s.head, s.dependent), b = graph_.weight(t.head, t.dependent);
+      return a != b ? a > b : s.head < t.head;
+    }
+    const auto [a, b] = members_apart(s.dependent, t.dependent);
+    return precedes_across(a, s, b, t);
+  }
+
+  // The same where s leads into a member a of a cycle and t into another, b. Each way leaves the
+  // other member to its own edge.
+  bool precedes_across(Node a, Edge s, Node b, Edge t) {
+    detours_.assign({{a, s, true}, {b, t, false}});
+    find_differences();
     terms_.clear();
-    ways_.assign(1, {s, t});
-    Node first_difference = static_cast<Node>(graph_.length) + 1;
-    bool smaller = false;
-    while (!ways_.empty()) {
-      const auto [x, y] = ways_.back();
-      ways_.pop_back();
-      if (x == y) continue;
-      if (x.dependent == y.dependent) {
-        terms_.push_back(graph_.weight(x.head, x.dependent));
-        terms_.push_back(-graph_.weight(y.head, y.dependent));
-        if (x.dependent < first_difference)
-          first_difference = x.dependent, smaller = x.head < y.head;
-        continue;
-      }
-      // The two members of one cycle by which x and y enter it: each is entered by its own edge if
-      // the other is not. Parents have greater numbers than their members.
-      Node a = x.dependent, b = y.dependent;
-      while (components_[a].parent != components_[b].parent)
-        if (components_[a].parent < components_[b].parent) a = components_[a].parent;
-        else b = components_[b].parent;
-      ways_.push_back({x, components_[a].in});
-      ways_.push_back({components_[b].in, y});
+    const Difference* first = differences_.data();
+    for (const Difference& d : differences_) {
+      terms_.push_back(graph_.weight(d.first, d.dependent));
+      terms_.push_back(-graph_.weight(d.second, d.dependent));
+      if (d.dependent < first->dependent) first = &d;
     }
     const int sign = sign_of_sum(terms_.data(), static_cast<Index>(terms_.size()));
-    return sign ? sign > 0 : smaller;
+    return sign ? sign > 0 : first->first < first->second;
+  }
+
+  // A component that one of two ways, the first or the second, enters by `edge` and the other by the
+  // component's own edge.
+  struct Detour {
+    Node component;
+    Edge edge;
+    bool of_first;
+  };
+
+  // Lists the nodes whose heads differ, following each detour on the way of its edge inwards; what
+  // lies beside this way is a detour of the other.
+  void find_differences() {
+    differences_.clear();
+    while (!detours_.empty()) {
+      const auto [component, edge, of_first] = detours_.back();
+      detours_.pop_back();
+      for (Node c = component;;) {
+        const Edge own = components_[c].in;
+        if (own.dependent == edge.dependent) {
+          const Node heads[] = {own.head, edge.head};
+          if (own.head != edge.head)
+            differences_.push_back({edge.dependent, heads[of_first], heads[!of_first]});
+          break;
+        }
+        const auto [inside, beside] = members_apart(edge.dependent, own.dependent);
+        detours_.push_back({beside, own, !of_first});
+        c = inside;
+      }
+    }
+  }
+
+  // The two members of one component that hold one of these nodes each. The largest member of a
+  // component continues its chain, so that log2(N) chains lead from a node to the outside.
+  std::pair<Node, Node> members_apart(Node a, Node b) const {
+    Node inside_a = 0, inside_b = 0;
+    while (components_[a].chain != components_[b].chain) {
+      const Node end_a = end_of_chain_[components_[a].chain];
+      const Node end_b = end_of_chain_[components_[b].chain];
+      const Node above_a = components_[end_a].parent, above_b = components_[end_b].parent;
+      // Parents have greater numbers than their members: the lower one cannot be above the other.
+      if (above_a && (!above_b || above_a < above_b)) a = above_a, inside_a = end_a;
+      else b = above_b, inside_b = end_b;
+    }
+    if (a < b) inside_a = components_[b].largest;
+    if (b < a) inside_b = components_[a].largest;
+    return {inside_a, inside_b};
   }
 
   // Enters every component: from the outermost inwards an edge goes the whole way to its dependent.
@@ -325,9 +377,10 @@ class Contraction {
   Node* const path_;
   Node* const outermost_;  // of every node, the component around it
   Node* const next_node_;  // of the same component
+  Node* const end_of_chain_;  // the outermost component that has it for its chain
   std::vector<double> terms_;
-  std::vector<std::pair<Edge, Edge>> ways_;
-  std::vector<std::pair<Node, Edge>> pending_;
+  std::vector<Detour> detours_;
+  std::vector<Difference> differences_;
 };
 
 }  // namespace spantree::SPANTREE_ISA

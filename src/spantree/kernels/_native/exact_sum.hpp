@@ -85,9 +85,15 @@ class ExactSum {
 
 // The sign of a sum of finite doubles; exact, and quick where it is easy.
 inline int sign_of_sum(const double* terms, std::ptrdiff_t count) {
-  double sum = 0, magnitude = 0;
-  for (std::ptrdiff_t i = 0; i < count; ++i) sum += terms[i], magnitude += std::fabs(terms[i]);
-  // After an overflow the bound is infinite, and the slow way decides.
+  double sum = 0, magnitude = 0, rounded = 0;
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const double term = terms[i], next = sum + term, taken = next - sum;
+    rounded += std::fabs((sum - (next - taken)) + (term - taken));
+    magnitude += std::fabs(term);
+    sum = next;
+  }
+  // After an overflow none of these holds, and the slow way decides.
+  if (rounded == 0) return (sum > 0) - (sum < 0);
   if (std::fabs(sum) > magnitude * (static_cast<double>(count) * 0x1p-52)) return sum > 0 ? 1 : -1;
   ExactSum exact;
   for (std::ptrdiff_t i = 0; i < count; ++i) exact.add(terms[i]);

@@ -41,7 +41,10 @@ class Ranking {
       : graph_(graph), best_(best), arena_(arena), single_root_(single_root),
         columns_(graph, arena, scale), size_(graph.length + 1), order_(arena.take<Node>(size_)),
         begin_(arena.take<Index>(size_)), end_(arena.take<Index>(size_)),
-        first_child_(arena.take<Node>(size_)), sibling_(arena.take<Node>(size_)) {
+        first_child_(arena.take<Node>(size_)), sibling_(arena.take<Node>(size_)),
+        source_(arena.take<Node>(size_)), outside_(arena.take<Node>(size_)),
+        entrance_(arena.take<Node>(2 * size_)), total_(arena.take<double>(2 * size_)), sums_(arena.take<double>(columns_.packs * kLanes)) {
+    std::fill_n(sums_, columns_.packs * kLanes, -kForbidden);
     for (Index j = 1; j < size_; ++j) columns_[j];
   }
 
@@ -78,6 +81,7 @@ class Ranking {
 
  private:
   static constexpr Index kEverything = -1;
+  static constexpr double kUnit = 0x1p-52;
 
   // A set of trees is its last restriction and those before it.
   struct Restriction {
@@ -90,10 +94,9 @@ class Ranking {
     Index set, first, second;
     Edge edge;
   };
-  // Entering a component by another edge.
+  // An edge that may come in, and what it costs.
   struct Swap {
     Edge edge;
-    Node component;
     double loss;
   };
 
@@ -173,34 +176,51 @@ class Ranking {
 
   std::optional<Split> second(Contraction<Real>& contraction, Index tree, Index set) {
     number_in_preorder(heads(tree));
+    std::copy_n(heads(tree), size_, source_);
     find_swaps(contraction, heads(tree));
-    std::optional<Split> best;
+    best_changes_.clear();
+    Edge lost{};
     for (const Swap& swap : swaps_) {
-      if (swap.loss > least_loss_ + tolerance_) continue;
-      const Index other = new_tree();
-      std::copy_n(heads(tree), size_, heads(other));
-      contraction.write_heads(swap.component, swap.edge, heads(other));
-      scores_[other] = score(other);
-      if (best && !precedes(other, best->second)) {
-        drop_last_tree();
-        continue;
-      }
-      const Node out = contraction.entered(swap.component).dependent;
-      const Split split{set, tree, other, {heads(tree)[out], out}};
-      if (best) {
-        std::copy_n(heads(other), size_, heads(best->second));
-        scores_[best->second] = scores_[other];
-        drop_last_tree();
-        best->edge = split.edge;
-      } else {
-        best = split;
-      }
+      if (swap.loss > limit_) continue;
+      const Node component = component_around(contraction, swap.edge);
+      changes_ = contraction.exchange(component, swap.edge);
+      if (swaps_.size() > 1) std::sort(changes_.begin(), changes_.end(), by_dependent);
+      if (!best_changes_.empty() && !changes_precede()) continue;
+      std::swap(changes_, best_changes_);
+      lost = contraction.entered(component);
     }
-    return best;
+    if (best_changes_.empty()) return std::nullopt;
+    const Index other = new_tree();
+    std::copy_n(heads(tree), size_, heads(other));
+    for (const Difference& d : best_changes_) heads(other)[d.dependent] = d.first;
+    scores_[other] = score(other);
+    return Split{set, tree, other, lost};
   }
-  void drop_last_tree() {
-    scores_.pop_back();
-    heads_.resize(heads_.size() - size_);
+
+  // Whether the changes at hand make a better tree than the best so far, both in order of nodes.
+  bool changes_precede() {
+    terms_.clear();
+    int order = 0;
+    for (auto a = changes_.begin(), b = best_changes_.begin();;) {
+      const bool more_a = a != changes_.end(), more_b = b != best_changes_.end();
+      if (!more_a && !more_b) break;
+      const bool at_a = more_a && (!more_b || a->dependent <= b->dependent);
+      const bool at_b = more_b && (!more_a || b->dependent <= a->dependent);
+      const Node j = at_a ? a->dependent : b->dependent;
+      const Node here = at_a ? a->first : b->second, there = at_b ? b->first : a->second;
+      if (here != there) {
+        terms_.push_back(graph_.weight(here, j));
+        terms_.push_back(-graph_.weight(there, j));
+        if (order == 0) order = here < there ? 1 : -1;
+      }
+      if (at_a) ++a;
+      if (at_b) ++b;
+    }
+    const int sign = sign_of_sum(terms_.data(), static_cast<Index>(terms_.size()));
+    return sign ? sign > 0 : order > 0;
+  }
+  static bool by_dependent(const Difference& a, const Difference& b) {
+    return a.dependent < b.dependent;
   }
 
   // The nodes below j, itself among them, are order_[begin_[j]..end_[j]-1].
@@ -227,48 +247,77 @@ class Ranking {
 
   // Gathers the swaps that may be the best: those whose computed loss is close to the least.
   void find_swaps(const Contraction<Real>& contraction, const Node* heads) {
-    constexpr double kUnit = 0x1p-52;
-    double reach = 0, depth = 0;
-    for (Index j = 1; j < size_; ++j) {
-      const Component& c = contraction.component(contraction.outermost(static_cast<Node>(j)));
-      reach = std::max(reach, c.reach + std::fabs(c.score));
-      depth = std::max(depth, c.depth + 1);
-    }
-    const double margin =
-        2 * (contraction.drift() + kUnit * (depth + 1) * reach + contraction.least());
+    constexpr double kLargest = std::numeric_limits<double>::max();
+    const double margin = sum_scores(contraction);
     swaps_.clear();
-    least_loss_ = -kForbidden, tolerance_ = margin;
-    double limit = least_loss_;
+    least_loss_ = limit_ = kLargest;
     for (Node j = 1; j < size_; ++j) {
+      sum_around(heads, j);
+      if (single_root_ && contraction.component(contraction.outermost(j)).in.head != 0)
+        sums_[0] = -kForbidden;
       const double* column = columns_[j];
-      const Node own = heads[j];
-      const bool below_root =
-          !single_root_ || contraction.component(contraction.outermost(j)).in.head == 0;
-      double sum = 0;
-      Node around = 0;
-      const auto look = [&](Index from, Index to) {
-        for (Index at = from; at < to; ++at) {
-          const Node i = order_[at];
-          const double loss = sum - column[i];
-          if (loss <= limit && i != own && loss < -kForbidden && (i != 0 || below_root)) {
-            swaps_.push_back({{i, j}, around, loss});
-            if (loss < least_loss_) {
-              least_loss_ = loss;
-              tolerance_ = margin + 4 * kUnit * std::fabs(loss);
-              limit = loss + tolerance_;
-            }
+      for (Index at = 0; at < columns_.packs * kLanes; at += kLanes) {
+        const Pack losses = load(sums_ + at) - load(column + at);
+        if (!any(losses <= limit_)) continue;
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const double loss = losses[lane];
+          if (!(loss <= limit_)) continue;
+          swaps_.push_back({{static_cast<Node>(at + lane), j}, loss});
+          if (loss < least_loss_) {
+            least_loss_ = loss;
+            limit_ = std::min(kLargest, loss + (margin + 4 * kUnit * std::fabs(loss)));
           }
         }
-      };
-      Node next = j;  // the components around j, innermost first
-      for (Node x = j; x != 0; x = heads[x]) {
-        for (; next && contraction.entered(next).dependent == x;
-             next = contraction.component(next).parent)
-          sum += contraction.component(next).score, around = next;
-        look(begin_[heads[x]], begin_[x]);
-        look(end_[x], end_[heads[x]]);
       }
     }
+  }
+
+  // Prepares sums of the scores of nested components; returns what bounds the error of a difference
+  // of two losses, but for a multiple of themselves.
+  double sum_scores(const Contraction<Real>& contraction) {
+    double reach = 0, depth = 0;
+    total_[0] = 0, entrance_[0] = -1;
+    for (Node c = contraction.count(); c > 0; --c) {
+      const Component& x = contraction.component(c);
+      total_[c] = x.score + total_[x.parent];
+      entrance_[c] = contraction.entered(c).dependent;
+      if (x.parent) continue;
+      reach = std::max(reach, x.reach + std::fabs(x.score));
+      depth = std::max(depth, x.depth + 1);
+    }
+    for (Node c = 1; c <= contraction.count(); ++c)
+      outside_[entrance_[c]] = contraction.component(c).parent;  // the outermost has the last word
+    return 2 * (contraction.drift() + 2 * kUnit * (depth + 1) * reach + contraction.least());
+  }
+
+  // For an edge into j, by its head: the sum of the scores of the components around j that it can
+  // enter in the place of the tree's own edge; infinite where there is none. Heads that are not above
+  // j have the sum of the node that they hang from.
+  void sum_around(const Node* heads, Node j) {
+    Node c = j;  // the innermost component around j that is not entered below x
+    sums_[j] = -kForbidden;
+    source_[j] = j;
+    for (Node x = j; x != 0;) {
+      if (entrance_[c] == x) c = outside_[x];
+      x = heads[x];
+      sums_[x] = total_[j] - total_[c];
+      source_[x] = x;
+    }
+    for (Index at = 1; at < size_; ++at) sums_[order_[at]] = sums_[source_[order_[at]]];
+    for (Node x = j; x != 0; x = heads[x]) source_[x] = heads[x];
+    sums_[heads[j]] = -kForbidden;
+  }
+
+  // The largest component that an edge can enter in the place of the tree's own edge.
+  Node component_around(const Contraction<Real>& contraction, Edge edge) const {
+    const Index place = begin_[edge.head];
+    Node found = 0;
+    for (Node c = edge.dependent; c; c = contraction.component(c).parent) {
+      const Node top = entrance_[c];
+      if (begin_[top] <= place && place < end_[top]) break;  // the head hangs below it
+      found = c;
+    }
+    return found;
   }
 
   const Graph<Real>& graph_;
@@ -282,12 +331,18 @@ class Ranking {
   Index* const end_;
   Node* const first_child_;
   Node* const sibling_;
+  Node* const source_;
+  Node* const outside_;   // of every node x, what is around the components that are entered at x
+  Node* const entrance_;  // of every component, where the tree enters it
+  double* const total_;   // of every component, the scores of it and those around it
+  double* const sums_;
   std::vector<Node> heads_;     // of all trees on the table, size_ each
   std::vector<double> scores_;  // theirs, rounded
   std::vector<Restriction> restrictions_;
   std::vector<Replaced> replaced_;
   std::vector<Swap> swaps_;
-  double least_loss_ = 0, tolerance_ = 0;
+  std::vector<Difference> changes_, best_changes_;  // of a swap
+  double least_loss_ = 0, limit_ = 0;
   std::vector<double> terms_;
 };
 
