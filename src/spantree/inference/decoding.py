@@ -73,7 +73,7 @@ def best_tree(
         tensor([-1,  0,  1])
     """
     question = Question.about(log_weights, lengths, root, validate_args, "auto")
-    trees = rank_trees(log_weights, lengths, 1, question)
+    trees = rank_trees(log_weights, lengths, 1, question, with_scores=return_score)
     if not return_score:
         return trees.heads[0]
     scores = _differentiable(trees, log_weights, lengths).scores[0]

@@ -33,11 +33,17 @@ class Trees(NamedTuple):
 
 
 def rank_trees(
-    log_weights: Tensor, lengths: Tensor | None, count: int, question: Question
+    log_weights: Tensor,
+    lengths: Tensor | None,
+    count: int,
+    question: Question,
+    *,
+    with_scores: bool = True,
 ) -> Trees:
     """The ``count`` best trees of graphs ``(*batch, n, n)``, or ``(*batch, n, n, Y)`` with labels.
 
-    -1 and -inf stand where there are not so many. Scores are rounded once, and are constants.
+    -1 and -inf stand where there are not so many. Scores are rounded once, and are constants; if
+    not asked for they may come back empty.
     """
     edge = log_weights.shape[len(question.batch_shape) :]
     items = torch.Size(question.batch_shape).numel()
@@ -45,13 +51,19 @@ def rank_trees(
     flat_lengths = None if lengths is None else lengths.reshape(items)
     find = _operator if is_traced() or is_transformed() else _decode
     heads, labels, scores = find(
-        flat, flat_lengths, count, question.single_root, question.validate, question.batch_shape
+        flat,
+        flat_lengths,
+        count,
+        with_scores,
+        question.single_root,
+        question.validate,
+        question.batch_shape,
     )
     shape = (count, *question.batch_shape)
     return Trees(
         heads.reshape(*shape, edge[0]),
         labels.reshape(*shape, edge[0]) if len(edge) == 3 else None,
-        scores.reshape(shape),
+        scores.reshape(scores.shape[0], *question.batch_shape),
     )
 
 
@@ -59,6 +71,7 @@ def _decode(
     log_weights: Tensor,
     lengths: Tensor | None,
     count: int,
+    with_scores: bool,
     single_root: bool,
     validate: bool,
     batch_shape: tuple[int, ...],
@@ -72,7 +85,9 @@ def _decode(
     lengths = None if lengths is None else lengths.cpu()
     labeled = log_weights.dim() == 4
     plain = log_weights.amax(-1) if labeled else log_weights
-    heads, scores, status = decoding.best_trees(plain, lengths, count, single_root=single_root)
+    heads, scores, status = decoding.best_trees(
+        plain, lengths, count, single_root=single_root, with_scores=with_scores
+    )
     if validate and status is not None:
         raise_for_status(status, plain, lengths, batch_shape, single_root=single_root)
     labels = torch.empty(0, dtype=torch.int64)
@@ -88,21 +103,25 @@ def _operator(
     log_weights: Tensor,
     lengths: Tensor | None,
     count: int,
+    with_scores: bool,
     single_root: bool,
     validate: bool,
     batch_shape: list[int],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return _decode(log_weights, lengths, count, single_root, validate, tuple(batch_shape))
+    return _decode(
+        log_weights, lengths, count, with_scores, single_root, validate, tuple(batch_shape)
+    )
 
 
 @_operator.register_fake
 def _(
-    log_weights: Tensor, lengths: Tensor | None, count: int, *_: Any
+    log_weights: Tensor, lengths: Tensor | None, count: int, with_scores: bool, *_: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     items, n = log_weights.shape[:2]
     heads = log_weights.new_empty(count, items, n, dtype=torch.int64)
     labels = torch.empty_like(heads) if log_weights.dim() == 4 else heads.new_empty(0)
-    return heads, labels, log_weights.new_empty(count, items, dtype=torch.float64)
+    scored = count if with_scores or log_weights.dim() == 4 else 0
+    return heads, labels, log_weights.new_empty(scored, items, dtype=torch.float64)
 
 
 @_operator.register_vmap
@@ -112,6 +131,7 @@ def _(
     log_weights: Tensor,
     lengths: Tensor | None,
     count: int,
+    with_scores: bool,
     single_root: bool,
     validate: bool,
     batch_shape: list[int],
@@ -127,6 +147,7 @@ def _(
         spread(log_weights, in_dims[0]),
         None if lengths is None else spread(lengths, in_dims[1]),
         count,
+        with_scores,
         single_root,
         validate,
         [size, *batch_shape],

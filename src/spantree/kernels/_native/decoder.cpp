@@ -45,9 +45,10 @@ Found best_tree(const Graph<Real>& graph, const BestEdges& best, const Decoding&
     if (found != Found::kTree) return found;
     double score = 0;
     if (job.scores) {
-      ExactSum sum;
-      for (Node j = 1; j <= graph.length; ++j) sum.add(graph.weight(contraction.entered(j).head, j));
-      score = sum.rounded();
+      double* terms = arena.take<double>(graph.length);
+      for (Node j = 1; j <= graph.length; ++j)
+        terms[j - 1] = graph.weight(contraction.entered(j).head, j);
+      score = rounded_sum(terms, graph.length);
     }
     writer.write(score, [&](Index j) { return contraction.entered(static_cast<Node>(j)).head; });
     return found;

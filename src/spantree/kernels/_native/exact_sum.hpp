@@ -83,6 +83,25 @@ class ExactSum {
   std::int64_t digits_[kDigits] = {};
 };
 
+// The sum of finite doubles, rounded once.
+inline double rounded_sum(const double* terms, std::ptrdiff_t count) {
+  double sum = 0, lost = 0, magnitude = 0;
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const double next = sum + terms[i], taken = next - sum;
+    const double error = (sum - (next - taken)) + (terms[i] - taken);
+    lost += error;
+    magnitude += std::fabs(error);
+    sum = next;
+  }
+  // If both ends of the interval that holds the exact sum are rounded to one number, this is it.
+  const double bound = (static_cast<double>(count) + 2) * 0x1p-51 * magnitude;
+  const double least = sum + (lost - bound), most = sum + (lost + bound);
+  if (least == most && std::isfinite(sum)) return least;
+  ExactSum exact;
+  for (std::ptrdiff_t i = 0; i < count; ++i) exact.add(terms[i]);
+  return exact.rounded();
+}
+
 // The sign of a sum of finite doubles; exact, and quick where it is easy.
 inline int sign_of_sum(const double* terms, std::ptrdiff_t count) {
   double sum = 0, magnitude = 0, rounded = 0;

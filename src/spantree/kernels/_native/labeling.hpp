@@ -90,9 +90,9 @@ class LabeledRanking {
   }
 
   void push(State state) {
-    ExactSum sum;
-    for (Index j = 1; j < size_; ++j) sum.add(weight(state, j));
-    state.score = sum.rounded();
+    terms_.clear();
+    for (Index j = 1; j < size_; ++j) terms_.push_back(weight(state, j));
+    state.score = rounded_sum(terms_.data(), size_ - 1);
     table_.push_back(state);
     std::push_heap(table_.begin(), table_.end(), Worse{*this});
   }

@@ -111,9 +111,9 @@ class Ranking {
   Node* heads(Index tree) { return heads_.data() + tree * size_; }
 
   double score(Index tree) {
-    ExactSum sum;
-    for (Index j = 1; j < size_; ++j) sum.add(graph_.weight(heads(tree)[j], j));
-    return sum.rounded();
+    terms_.clear();
+    for (Index j = 1; j < size_; ++j) terms_.push_back(graph_.weight(heads(tree)[j], j));
+    return rounded_sum(terms_.data(), size_ - 1);
   }
 
   // The order of trees. Rounding is monotone, so only trees of the same rounded score are added up.
