@@ -1,7 +1,7 @@
-"""A published parser's real scores: single-root trees, k best, samples and confidence, without failure.
+"""A published parser's real scores: one root, k best, samples and confidence, without failure.
 
-The package natasha (MIT) ships the weights of a graph-based parser for Russian, trained on news. Its
-scores are confident, badly scaled and often want several roots, which is what this is about.
+The package natasha (MIT) ships the weights of a graph-based parser for Russian, trained on news.
+Its scores are confident, badly scaled and often want several roots, which is what this is about.
 
     pip install 'spantree[real-scores]'
     python benchmarks/real_scores.py [--treebank ru-test.conllu] [--output FILE.json]
@@ -74,7 +74,7 @@ def attachment(heads: Tensor, gold: Tensor) -> float:
     return float((heads[:, 1:] == gold)[real].double().mean())
 
 
-def timed(report: dict[str, float], name: str, sentences: int):  # noqa: ANN201
+def timed(report: dict[str, float], name: str, sentences: int):
     """Adds microseconds a sentence to the report."""
 
     class Clock:
@@ -82,9 +82,7 @@ def timed(report: dict[str, float], name: str, sentences: int):  # noqa: ANN201
             self.start = time.perf_counter()
 
         def __exit__(self, *_: object) -> None:
-            report[f"µs a sentence, {name}"] = (
-                1e6 * (time.perf_counter() - self.start) / sentences
-            )
+            report[f"µs a sentence, {name}"] = 1e6 * (time.perf_counter() - self.start) / sentences
 
     return Clock()
 
@@ -118,9 +116,7 @@ def main() -> None:
         many_roots = multi.mode
     with timed(report, "best tree, one root", count):
         best = single.mode
-    report["best trees with several roots, if allowed"] = int(
-        ((many_roots == 0).sum(-1) > 1).sum()
-    )
+    report["best trees with several roots, if allowed"] = int(((many_roots == 0).sum(-1) > 1).sum())
     report["attachment, any number of roots"] = attachment(many_roots, gold)
     report["attachment, one root"] = attachment(best, gold)
     with timed(report, "log Z and marginals", count):

@@ -1,9 +1,9 @@
 """Learn a latent tree with three estimators of the same gradient, and see how they fare.
 
-Every node of a hidden tree copies part of what its head does: y_j = x_j + x_head(j) + noise. We see x
-and y and learn a distribution over trees, one score for every edge, that minimises the expected squared
-error of the copies. The error of a tree is a sum over its edges, so its expectation and the gradient of
-that are known exactly; the others draw trees.
+Every node of a hidden tree adds what its head does: y_j = x_j + x_head(j) + noise. We see x and y
+and learn a distribution over trees, one score for every edge, that minimises the expected squared
+error of this. The error of a tree is a sum over its edges, so its expectation and the gradient of
+that are known exactly; the other estimators draw trees.
 
     python examples/gradient_estimators.py [--steps 150] [--nodes 10] [--samples 8]
 """
@@ -56,7 +56,7 @@ def hidden_tree(nodes: int, generator: Generator) -> Tensor:
 
 
 def squared_errors(tree: Tensor, generator: Generator, sentences: int = 4) -> Tensor:
-    """How badly every head would explain every node, on a small batch of fresh data; 0 off edges."""
+    """How badly every head would explain every node, on a few fresh data; 0 off edges."""
     n = len(tree)
     x = torch.randn(sentences, n, generator=generator, dtype=torch.float64)
     noise = torch.randn(sentences, n, generator=generator, dtype=torch.float64)
@@ -68,8 +68,8 @@ def squared_errors(tree: Tensor, generator: Generator, sentences: int = 4) -> Te
 
 def train(
     estimator: Estimator, tree: Tensor, steps: int, generator: Generator
-) -> tuple[Tensor, Tensor, float]:
-    """Expected attachment after every step, and the estimator's mean cosine with the exact gradient."""
+) -> tuple[Tensor, Tensor]:
+    """Expected attachment after every step, and the cosine with the exact gradient at it."""
     log_weights = torch.zeros(len(tree), len(tree), dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.Adam([log_weights], lr=0.1)
     attachment, cosines = torch.zeros(steps), torch.zeros(steps)
@@ -83,7 +83,7 @@ def train(
         with torch.no_grad():
             distribution = st.SpanningTree(log_weights)
             attachment[step] = st.objectives.expected_attachment(distribution, tree)
-    return attachment, cosines, float(attachment[-1])
+    return attachment, cosines
 
 
 def main() -> None:
@@ -104,7 +104,7 @@ def main() -> None:
     print(f"expected share of right heads after {', '.join(map(str, marks))} steps")
     for name, estimator in estimators.items():
         generator = Generator().manual_seed(options.seed + 1)
-        attachment, cosines, _ = train(estimator, tree, options.steps, generator)
+        attachment, cosines = train(estimator, tree, options.steps, generator)
         shares = "  ".join(f"{attachment[mark - 1]:.3f}" for mark in marks)
         print(f"  {name:28s}  {shares}   cosine with the exact gradient {cosines.mean():.2f}")
 

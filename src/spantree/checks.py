@@ -14,6 +14,7 @@ __all__ = [
     "Backend",
     "Root",
     "check_arguments",
+    "check_count",
     "check_device",
     "check_direction",
     "check_edges",
@@ -22,7 +23,6 @@ __all__ = [
     "check_heads",
     "check_mask",
     "check_sample_shape",
-    "check_sample_size",
     "is_single_root",
 ]
 
@@ -143,16 +143,16 @@ def check_sample_shape(sample_shape: Sequence[int]) -> torch.Size:
             f"got {type(sample_shape).__name__}"
         )
     for size in sample_shape:
-        check_sample_size("a size in sample_shape", size)
+        check_count("a size in sample_shape", size, least=0)
     return torch.Size(sample_shape)
 
 
-def check_sample_size(name: str, size: int) -> None:
-    """Raises unless ``size`` counts something."""
-    if isinstance(size, bool) or not isinstance(size, int):
-        raise TypeError(f"{name} must be an integer, got {size!r}")
-    if size < 0:
-        raise ValueError(f"{name} must not be negative, got {size}")
+def check_count(name: str, count: int, *, least: int = 1) -> None:
+    """Raises unless ``count`` is an integer, and not too small."""
+    if not isinstance(count, int) or isinstance(count, bool):
+        raise TypeError(f"{name} must be an int, got {count!r}")
+    if count < least:
+        raise ValueError(f"{name} must be at least {least}, got {count}")
 
 
 def check_device(name: str, tensor: Tensor, device: torch.device) -> None:

@@ -210,9 +210,9 @@ class TestBadInput:
                 r"sample_shape must be a sequence of integers such as \(100,\), got int",
             ),
             ("5", TypeError, "sample_shape must be a sequence of integers .* got str"),
-            ((2, 1.5), TypeError, "a size in sample_shape must be an integer, got 1.5"),
-            ((True,), TypeError, "a size in sample_shape must be an integer, got True"),
-            ((3, -1), ValueError, "a size in sample_shape must not be negative, got -1"),
+            ((2, 1.5), TypeError, "a size in sample_shape must be an int, got 1.5"),
+            ((True,), TypeError, "a size in sample_shape must be an int, got True"),
+            ((3, -1), ValueError, "a size in sample_shape must be at least 0, got -1"),
         ],
     )
     def test_sample_shape(self, shape, error, message):

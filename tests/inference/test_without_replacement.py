@@ -144,8 +144,8 @@ def test_no_tree():
 @pytest.mark.parametrize(
     ("k", "error", "message"),
     [
-        (-1, ValueError, "k must not be negative, got -1"),
-        (2.0, TypeError, "k must be an integer, got 2.0"),
+        (-1, ValueError, "k must be at least 0, got -1"),
+        (2.0, TypeError, "k must be an int, got 2.0"),
     ],
 )
 def test_bad_count(k, error, message):

@@ -27,8 +27,9 @@ from torch import Tensor
 from torch.autograd import Function
 
 from spantree.inference.ensemble import Ensemble
-from spantree.inference.jet import may_be_differentiated, zeroth
+from spantree.inference.jet import zeroth
 from spantree.inference.labels import label_posteriors
+from spantree.inference.transforms import may_be_differentiated
 from spantree.kernels.elimination import column_shifts
 
 __all__ = ["GradientForm"]

@@ -14,13 +14,12 @@ kernel, in `compiled` as operators.
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
-from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from spantree.inference import autodiff, compiled
 from spantree.inference.question import Question, answer
+from spantree.inference.transforms import is_traced, may_be_differentiated
 
-__all__ = ["first", "may_be_differentiated", "zeroth"]
+__all__ = ["first", "zeroth"]
 
 
 def zeroth(
@@ -28,7 +27,7 @@ def zeroth(
 ) -> tuple[Tensor, Tensor]:
     """Log Z ``(...)`` and the marginals ``(..., n, n)``, empty if neither asked for nor needed."""
     flat, flat_lengths = _flattened(log_weights, lengths)
-    if _is_traced():
+    if is_traced():
         log_partition, marginals = compiled.traced_zeroth(flat, flat_lengths, question)
     elif may_be_differentiated(flat):
         log_partition, marginals = autodiff.Zeroth.apply(flat, flat_lengths, question)
@@ -46,7 +45,7 @@ def first(
     flat, flat_lengths = _flattened(log_weights, lengths)
     several = direction.shape[: direction.dim() - log_weights.dim()].numel()
     flat_direction = direction.to(flat.dtype).reshape(several, *flat.shape)
-    if _is_traced():
+    if is_traced():
         jet = compiled.traced_first(flat, flat_lengths, flat_direction, question)
     elif not (may_be_differentiated(flat) or may_be_differentiated(flat_direction)):
         jet = answer(flat, flat_lengths, (flat_direction,), question)[1]
@@ -62,18 +61,3 @@ def _flattened(log_weights: Tensor, lengths: Tensor | None) -> tuple[Tensor, Ten
         log_weights = log_weights.float()
     count = log_weights.shape[:-2].numel()
     return log_weights.reshape(count, n, n), None if lengths is None else lengths.reshape(count)
-
-
-def _is_traced() -> bool:
-    """Whether operations are recorded, so that the kernel must appear as an operator."""
-    return torch.compiler.is_compiling() or is_in_torch_dispatch_mode()
-
-
-def may_be_differentiated(tensor: Tensor) -> bool:
-    """Whether anybody could ask for the derivative of what is computed from this."""
-    return (
-        (tensor.requires_grad and torch.is_grad_enabled())
-        or _is_traced()
-        or torch._C._are_functorch_transforms_active()
-        or forward_ad._current_level >= 0  # pyright: ignore[reportPrivateUsage]
-    )

@@ -10,7 +10,7 @@ from spantree.checks import Backend, Root, check_arguments, is_single_root
 from spantree.errors import raise_for_lengths, raise_for_status
 from spantree.kernels.backend import evaluate
 
-__all__ = ["Question", "answer"]
+__all__ = ["Question", "answer", "require_lengths"]
 
 
 class Question(NamedTuple):
@@ -47,10 +47,7 @@ def answer(
     with_jet: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Log Z and the jet, without derivatives; raises for values that are not fine."""
-    if lengths is not None and lengths.numel():
-        shortest, longest = torch.aminmax(lengths)
-        if int(shortest) < 1 or int(longest) >= log_weights.shape[-1]:
-            raise_for_lengths(lengths, log_weights.shape[-1] - 1, question.batch_shape)
+    require_lengths(lengths, log_weights.shape[-1] - 1, question.batch_shape)
     log_partition, jet, status = evaluate(
         log_weights,
         lengths,
@@ -64,3 +61,11 @@ def answer(
             status, log_weights, lengths, question.batch_shape, single_root=question.single_root
         )
     return log_partition, jet
+
+
+def require_lengths(lengths: Tensor | None, longest: int, batch_shape: tuple[int, ...]) -> None:
+    """Raises ValueError unless all ``(B,)`` lengths lie in ``1..longest``."""
+    if lengths is not None and lengths.numel():
+        least, most = torch.aminmax(lengths)
+        if int(least) < 1 or int(most) > longest:
+            raise_for_lengths(lengths, longest, batch_shape)

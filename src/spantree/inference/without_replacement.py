@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from spantree.checks import check_generator, check_sample_size
+from spantree.checks import check_count, check_generator
 from spantree.inference.ensemble import Ensemble
 from spantree.inference.sampling import sample
 from spantree.inference.trees import node_mask
@@ -43,7 +43,7 @@ def sample_without_replacement(
         ``(k, *batch)`` of the trees in the original distribution. Once most of the mass is seen a
         tree costs up to N partition functions.
     """
-    check_sample_size("k", k)
+    check_count("k", k, least=0)
     check_generator(generator)
     ensemble = ensemble.reweighted(ensemble.log_weights.detach())
     log_partition = ensemble.log_partition()  # raises where no tree exists

@@ -39,5 +39,32 @@ def sample(
     threads: int,
 ) -> None: ...
 def random_bits(seed: int, stream: int, first_block: int, count: int) -> list[int]: ...
+def decode(
+    log_weights: int,
+    lengths: int,
+    heads: int,
+    scores: int,
+    status: int,
+    count: int,
+    n: int,
+    trees: int,
+    real_bytes: int,
+    single_root: bool,
+    threads: int,
+) -> bool: ...
+def label(
+    log_weights: int,
+    lengths: int,
+    trees: int,
+    heads: int,
+    labels: int,
+    scores: int,
+    ranks: int,
+    items: int,
+    n: int,
+    kinds: int,
+    real_bytes: int,
+    threads: int,
+) -> None: ...
 def instruction_sets() -> list[str]: ...
 def use_instruction_set(name: str) -> None: ...

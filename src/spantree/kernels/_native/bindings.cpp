@@ -19,6 +19,11 @@ T* pointer(std::uintptr_t address) {
   return reinterpret_cast<T*>(address);
 }
 
+bool all_fine(const std::int8_t* status, std::ptrdiff_t count) {
+  return std::all_of(status, status + count,
+                     [](std::int8_t s) { return s == spantree::kFine; });
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -46,8 +51,7 @@ NB_MODULE(_native, m) {
         job.single_root = single_root, job.always_wide = always_wide;
         const nb::gil_scoped_release release;
         spantree::run(job);
-        return std::all_of(job.status, job.status + count,
-                           [](std::int8_t s) { return s == spantree::kFine; });
+        return all_fine(job.status, count);
       },
       nb::arg("log_weights"), nb::arg("lengths"), nb::arg("directions"), nb::arg("log_partition"),
       nb::arg("jet"), nb::arg("status"), nb::arg("at_root"), nb::arg("steps"), nb::arg("count"),
@@ -84,6 +88,47 @@ NB_MODULE(_native, m) {
         return bits;
       },
       nb::arg("seed"), nb::arg("stream"), nb::arg("first_block"), nb::arg("count"));
+  m.def(
+      "decode",
+      [](std::uintptr_t log_weights, std::uintptr_t lengths, std::uintptr_t heads,
+         std::uintptr_t scores, std::uintptr_t status, std::ptrdiff_t count, std::ptrdiff_t n,
+         std::ptrdiff_t trees, int real_bytes, bool single_root, int threads) {
+        spantree::Decoding job;
+        job.log_weights = pointer<const void>(log_weights);
+        job.lengths = pointer<const std::int64_t>(lengths);
+        job.heads = pointer<std::int64_t>(heads);
+        job.scores = pointer<double>(scores);
+        job.status = pointer<std::int8_t>(status);
+        job.count = count, job.n = n, job.trees = trees;
+        job.real_bytes = real_bytes, job.single_root = single_root, job.threads = threads;
+        const nb::gil_scoped_release release;
+        spantree::decode(job);
+        return all_fine(job.status, count);
+      },
+      nb::arg("log_weights"), nb::arg("lengths"), nb::arg("heads"), nb::arg("scores"),
+      nb::arg("status"), nb::arg("count"), nb::arg("n"), nb::arg("trees"), nb::arg("real_bytes"),
+      nb::arg("single_root"), nb::arg("threads"));
+  m.def(
+      "label",
+      [](std::uintptr_t log_weights, std::uintptr_t lengths, std::uintptr_t trees,
+         std::uintptr_t heads, std::uintptr_t labels, std::uintptr_t scores, std::ptrdiff_t ranks,
+         std::ptrdiff_t items, std::ptrdiff_t n, std::ptrdiff_t kinds, int real_bytes,
+         int threads) {
+        spantree::Labeling job;
+        job.log_weights = pointer<const void>(log_weights);
+        job.lengths = pointer<const std::int64_t>(lengths);
+        job.trees = pointer<const std::int64_t>(trees);
+        job.out_heads = pointer<std::int64_t>(heads);
+        job.out_labels = pointer<std::int64_t>(labels);
+        job.scores = pointer<double>(scores);
+        job.ranks = ranks, job.items = items, job.n = n, job.labels = kinds;
+        job.real_bytes = real_bytes, job.threads = threads;
+        const nb::gil_scoped_release release;
+        spantree::label(job);
+      },
+      nb::arg("log_weights"), nb::arg("lengths"), nb::arg("trees"), nb::arg("heads"),
+      nb::arg("labels"), nb::arg("scores"), nb::arg("ranks"), nb::arg("items"), nb::arg("n"),
+      nb::arg("kinds"), nb::arg("real_bytes"), nb::arg("threads"));
   m.def("instruction_sets", &spantree::instruction_sets);
   m.def("use_instruction_set", &spantree::use_instruction_set, nb::arg("name"));
 }

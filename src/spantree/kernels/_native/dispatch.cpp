@@ -4,7 +4,6 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "engine.hpp"
 #include "threads.hpp"
 
 namespace spantree {

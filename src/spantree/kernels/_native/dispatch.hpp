@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "job.hpp"
+#include "engine.hpp"
 
 namespace spantree {
 

@@ -3,6 +3,7 @@
 
 #include "engine.hpp"
 
+#include "decoder.hpp"
 #include "expected_steps.hpp"
 #include "sampler.hpp"
 
@@ -272,7 +273,7 @@ void one(const Job& job, Index item, Index nodes, Arena& arena) {
 
 #define SPANTREE_STRING_(x) #x
 #define SPANTREE_STRING(x) SPANTREE_STRING_(x)
-extern const Engine engine{SPANTREE_STRING(SPANTREE_ISA), kLanes, many, one, make_sampler,
+extern const Engine engine{SPANTREE_STRING(SPANTREE_ISA), kLanes, many, one, decode, make_sampler,
                             random_bits};
 
 }  // namespace spantree::SPANTREE_ISA

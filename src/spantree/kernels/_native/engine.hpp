@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "decoding.hpp"
 #include "job.hpp"
 #include "sampling.hpp"
 
@@ -15,6 +16,8 @@ struct Engine {
   void (*many)(const Job&, const std::ptrdiff_t* items, int count, std::ptrdiff_t nodes, Arena&);
   // Solves one item whose padded size is a multiple of 8, vectorised within.
   void (*one)(const Job&, std::ptrdiff_t item, std::ptrdiff_t nodes, Arena&);
+  // Finds the best trees of one item.
+  void (*decode)(const Decoding&, std::ptrdiff_t item, Arena&);
   // Prepares to draw trees of one item, in memory of the arena.
   std::unique_ptr<Sampler> (*sampler)(const SamplingJob&, std::ptrdiff_t item, Arena&);
   // The random bits of a stream, for tests: two draws a block.
