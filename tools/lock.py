@@ -1,10 +1,10 @@
 """Write requirements/dev.lock: the exact versions that development uses.
 
-Asks pip what it would install for all that pyproject.toml names, on the first release of the oldest
-Python that the package supports: some packages ask for a later patch release, which not every
-machine has. torch alone is chosen by hand, in TORCH: a looser request may fetch gigabytes of GPU
-libraries, and changing it deserves a commit of its own. Run this where pip finds a CPU build of it,
-or those libraries end up in the lock.
+Asks pip what it would install for all that pyproject.toml names but the extras in LEFT_OUT, on the
+first release of the oldest Python that the package supports: some packages ask for a later patch
+release, which not every machine has. torch alone is chosen by hand, in TORCH: a looser request may
+fetch gigabytes of GPU libraries, and changing it deserves a commit of its own. Run this where pip
+finds a CPU build of it, or those libraries end up in the lock.
 """
 
 import json
@@ -16,6 +16,7 @@ import tomllib
 from pathlib import Path
 
 TORCH = "2.13.0"
+LEFT_OUT = {"real-scores"}  # for one benchmark, and partly without wheels
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "dev.lock"
@@ -29,7 +30,9 @@ def wanted(settings: dict) -> list[str]:
     """Everything pyproject.toml names, but for the package itself."""
     project = settings["project"]
     groups = [settings["build-system"]["requires"], project["dependencies"]]
-    groups += project["optional-dependencies"].values()
+    groups += [
+        extra for name, extra in project["optional-dependencies"].items() if name not in LEFT_OUT
+    ]
     own = re.compile(rf"{project['name']}\b")
     return sorted({line for group in groups for line in group if not own.match(line)})
 

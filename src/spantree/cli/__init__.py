@@ -1,0 +1,20 @@
+"""The command ``spantree``: it parses arguments and prints; one file per subcommand."""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Runs the command line; without its extra, says in one line what is missing."""
+    try:
+        from spantree.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        print(
+            f"spantree: {error.name} is needed for the command line: pip install 'spantree[cli]'",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    run()
