@@ -10,7 +10,7 @@ from spantree.inference.marginals import edge_marginals
 
 __all__ = ["FACTORS", "Trial", "confidence_trials"]
 
-FACTORS = (1, 5, 10, 20, 50, 200)
+FACTORS = (1, 2, 5, 10, 15, 20, 50, 200)
 
 
 class Trial(NamedTuple):
