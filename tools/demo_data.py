@@ -1,8 +1,8 @@
 """Write the outbreak of the demonstration anew, with the simulator of ``examples/outbreak.py``.
 
-A dozen cases; the seed is one that gives several introductions, pairs who may each have infected the
-other, and infectors both certain and uncertain. The true infectors are not stored: the table is what
-an investigator would hold.
+A dozen cases. The seed is one that gives several introductions, pairs who may each have infected
+the other, and infectors both certain and uncertain. The truth is not stored: the table is what an
+investigator would hold.
 """
 
 import csv
@@ -14,7 +14,8 @@ from torch import Generator
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "src" / "spantree" / "demo" / "data"
 SEED = 4
-NAMES = "outside Ana Ben Chloe Dev Elif Femi Gus Hana Ivo Jun Kofi Lea".split()
+CASES = ["Ana", "Ben", "Chloe", "Dev", "Elif", "Femi", "Gus", "Hana", "Ivo", "Jun", "Kofi", "Lea"]
+NAMES = ["outside", *CASES]
 
 
 def outbreak_rows() -> list[tuple[str, str, str]]:
@@ -22,8 +23,8 @@ def outbreak_rows() -> list[tuple[str, str, str]]:
     example = runpy.run_path(str(ROOT / "examples" / "outbreak.py"))
     setting = example["Setting"]()
     generator = Generator().manual_seed(SEED)
-    outbreak = example["simulate"](setting, generator, len(NAMES) - 1, len(NAMES) - 1)
-    log_weights = example["edge_log_weights"](outbreak, setting).tolist()
+    outbreak = example["simulate"](setting, generator, len(CASES), len(CASES))
+    log_weights = example["edge_log_weights"](outbreak.onset, outbreak.contact, setting).tolist()
     return [
         (source, target, f"{log_weights[i][j]:.3f}")
         for i, source in enumerate(NAMES)
