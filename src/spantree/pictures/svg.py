@@ -23,8 +23,8 @@ THEMES = {
         "tree": "#d3500c",
         "one": "#d3500c",
         "two": "#0b5cad",
-        "three": "#5a6675",
-        "four": "#8a3ea8",
+        "three": "#8a3ea8",
+        "four": "#5a6675",
         "five": "#157a55",
     },
     "dark": {
@@ -34,12 +34,12 @@ THEMES = {
         "text": "#e8edf3",
         "inverse": "#0b0f14",
         "muted": "#9ba8b7",
-        "edge": "#a9d3ff",
+        "edge": "#b5daff",
         "tree": "#ff9a47",
         "one": "#ff9a47",
         "two": "#6bb6ff",
-        "three": "#9ba8b7",
-        "four": "#d59af0",
+        "three": "#d59af0",
+        "four": "#9ba8b7",
         "five": "#5fd0a0",
     },
 }
@@ -137,9 +137,9 @@ def _arc(arc: Arc, fill: str, stroke: str) -> str:
         f"M{end} {_number(arc.y + 1)}L{_number(arc.end - half)} {_number(arc.y - _ARROW)}"
         f"L{_number(arc.end + half)} {_number(arc.y - _ARROW)}Z"
     )
-    hairline = f'<path d="{line}" {stroke} stroke-width="0.8"/>' if arc.traced else ""
+    thin = f'<path d="{line}{tip}" {stroke} stroke-width="0.8"/>' if arc.traced else ""
     return (
-        f'{hairline}<g class="arc" opacity="{_exact(arc.opacity)}"><title>{escape(arc.tip)}</title>'
+        f'{thin}<g class="arc" opacity="{_exact(arc.opacity)}"><title>{escape(arc.tip)}</title>'
         f'<path d="{line}" {stroke} stroke-width="{_number(arc.stroke)}"/>'
         f'<path d="{tip}" {fill}/></g>'
     )
