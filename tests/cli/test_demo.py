@@ -26,7 +26,7 @@ def shown(quick, tmp_path):
 
 def test_it_tells_of_both_graphs(shown):
     text, _ = shown
-    assert len(re.findall(r"^log Z -?\d", text, re.MULTILINE)) == 2
+    assert len(re.findall(r"^log Z +-?\d", text, re.MULTILINE)) == 2
     assert text.count("Best tree 1, probability") == text.count("Best tree 3, probability") == 2
     assert text.count("exact samples") == 2
     assert "└─ photographed" in text
