@@ -1,7 +1,7 @@
 """Show the examples of docstrings as examples in the reference.
 
-Our docstrings say "Example:", as there is one; the parser of Google style knows "Examples:" alone, and
-would take the prompts of the former for quotations.
+Our docstrings say "Example:", as there is one; the parser of Google style knows "Examples:" alone,
+and would take the prompts of the former for quotations.
 """
 
 import re
