@@ -104,6 +104,11 @@ class NamedGraph:
         return present.nonzero()
 
     @property
+    def edge_names(self) -> list[tuple[Hashable, Hashable]]:
+        """The names (head, dependent) of each edge, in the order of `edge_indices`."""
+        return [(self.names[i], self.names[j]) for i, j in self.edge_indices.tolist()]
+
+    @property
     def edge_count(self) -> int:
         """The number of edges; undirected ones count once."""
         return len(self.edge_indices)
@@ -155,7 +160,7 @@ class NamedGraph:
         Args:
             values: ``(n, n)``, such as the marginals of the distribution.
         """
-        return dict(zip(self._named_edges(), self.values(values.detach()).tolist(), strict=True))
+        return dict(zip(self.edge_names, self.values(values.detach()).tolist(), strict=True))
 
     def edge_table(self, **values: Tensor) -> dict[str, list[Any]]:
         """Columns ``source``, ``target``, ``weight``, ``log_weight``, and one for each value given.
@@ -163,7 +168,7 @@ class NamedGraph:
         Ready for ``pandas.DataFrame`` or ``polars.DataFrame``. ``(n, n)`` values are as for
         `edges`; ``(E,)`` ones are columns already.
         """
-        pairs = self._named_edges()
+        pairs = self.edge_names
         log_weights = self.log_weights.detach()[tuple(self.edge_indices.unbind(1))]
         table: dict[str, list[Any]] = {
             "source": [pair[0] for pair in pairs],
@@ -204,6 +209,3 @@ class NamedGraph:
     @cached_property
     def _positions(self) -> dict[Hashable, int]:
         return {name: i for i, name in enumerate(self.names)}
-
-    def _named_edges(self) -> list[tuple[Hashable, Hashable]]:
-        return [(self.names[i], self.names[j]) for i, j in self.edge_indices.tolist()]

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-__all__ = ["GraphError", "close_matches", "listed"]
+__all__ = ["GraphError", "close_matches", "count_of", "listed"]
 
 
 class GraphError(ValueError):
@@ -59,3 +59,15 @@ def close_matches(name: Any, names: Iterable[Any]) -> str:
     if close:
         return f"did you mean {' or '.join(repr(by_text[text]) for text in close)}?"
     return f"there are {listed(names)}" if names else "there are none"
+
+
+def count_of(count: int, one: str, several: str | None = None) -> str:
+    """A number of things; nothing for none of them.
+
+    Example:
+        >>> count_of(1, "self-loop"), count_of(2000, "self-loop"), count_of(0, "self-loop")
+        ('1 self-loop', '2,000 self-loops', '')
+    """
+    if not count:
+        return ""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -2,11 +2,12 @@
 
 import csv
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from torch import Tensor
@@ -17,11 +18,12 @@ from spantree.graphs.networks import to_networkx
 from spantree.graphs.problems import GraphError
 from spantree.graphs.staging import staged
 
-__all__ = ["WRITABLE_GRAPHS", "WRITABLE_TABLES", "write_graph", "write_table"]
+__all__ = ["WRITABLE_GRAPHS", "WRITABLE_TABLES", "Format", "write_graph", "write_table"]
 
 WRITABLE_TABLES = (".csv", ".tsv", ".parquet", ".json", ".npz")
 WRITABLE_GRAPHS = (*WRITABLE_TABLES, ".graphml")
 
+Format = Literal["csv", "tsv", "parquet", "json", "graphml", "npz"]
 Table = Mapping[str, Sequence[Any]]
 
 _ROWS_PER_REPORT = 1 << 15
@@ -94,7 +96,12 @@ def write_graph(
                 arrays["heads"] = heads.numpy()
             save_npz(partial, arrays)
         else:
-            _write_graphml(partial, graph, marginals, heads)
+            network = to_networkx(graph, marginals=marginals)
+            if heads is not None:
+                inside = graph.in_tree(heads).tolist()
+                for (source, target), value in zip(graph.edge_names, inside, strict=True):
+                    network.edges[source, target]["in_tree"] = value
+            write_graphml(partial, network)
 
 
 def graph_arrays(graph: NamedGraph) -> dict[str, np.ndarray]:
@@ -118,6 +125,14 @@ def as_array(values: Sequence[Any]) -> np.ndarray:
         if array.dtype != object:
             return array
     return np.array([str(value) for value in values])
+
+
+def json_columns(table: Table) -> dict[str, list[Any]]:
+    """The columns without infinities, which are the weights too large for a double.
+
+    JSON has no word for them; the log-weights are there.
+    """
+    return {k: [None if v == math.inf else v for v in column] for k, column in table.items()}
 
 
 def save_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -155,7 +170,7 @@ def _write_parquet(path: Path, table: Table, progress: Any) -> None:
 
 def _write_json(path: Path, table: Table, progress: Any) -> None:
     with path.open("w", encoding="utf-8") as file:
-        json.dump({k: list(v) for k, v in table.items()}, file, ensure_ascii=False, default=str)
+        json.dump(json_columns(table), file, ensure_ascii=False, default=str)
         file.write("\n")
 
 
@@ -163,15 +178,9 @@ def _write_npz(path: Path, table: Table, progress: Any) -> None:
     save_npz(path, {name: as_array(column) for name, column in table.items()})
 
 
-def _write_graphml(
-    path: Path, graph: NamedGraph, marginals: Tensor | None, heads: Tensor | None
-) -> None:
+def write_graphml(path: Path, network: Any) -> None:
+    """Write a networkx graph, the name of its root as text."""
     nx = load("networkx", extra="graphs", purpose="to write GraphML")
-    network = to_networkx(graph, marginals=marginals)
-    network.graph["root"] = str(graph.root)
-    if heads is not None:
-        inside = graph.in_tree(heads).tolist()
-        pairs = list(zip(*list(graph.edge_table().values())[:2], strict=True))
-        values = dict(zip(pairs, inside, strict=True))
-        nx.set_edge_attributes(network, values, "in_tree")
-    nx.write_graphml(network, path)
+    network.graph["root"] = str(network.graph["root"])
+    plain = all(isinstance(name, str | int | float | bool) for name in network)
+    nx.write_graphml(network if plain else nx.relabel_nodes(network, str), path)
