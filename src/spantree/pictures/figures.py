@@ -1,0 +1,236 @@
+"""The same pictures in matplotlib: on axes of any size, in the colours of the active style."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from spantree.extras import load
+from spantree.pictures.arcs import draw_arcs
+from spantree.pictures.heatmap import INVERSE, cell_text, label_step
+from spantree.pictures.inputs import gather
+from spantree.pictures.layout import FAINTEST, SMALL, slant_for
+from spantree.pictures.lettering import LINE, abridged
+from spantree.pictures.shapes import Arc, Disc, Drawing, Role, Text
+from spantree.pictures.svg import THEMES
+
+__all__ = ["plot_arcs", "plot_heatmap"]
+
+_POINTS = 0.75  # in a pixel
+_LONGEST = 130.0  # pixels; names that are wider are abridged
+
+
+def plot_arcs(
+    ax: Any,
+    marginals: Any,
+    heads: Any = None,
+    names: Sequence[Any] | None = None,
+    *,
+    title: str | None = None,
+    faintest: float = FAINTEST,
+) -> Any:
+    """Draws what `arcs_svg` does on matplotlib axes, and returns these; None for axes of its own.
+
+    Letters are scaled with the picture to the size that the axes have now, so that names never
+    overlap; on axes of the picture's own shape it fills them.
+    """
+    drawing = draw_arcs(gather(marginals, heads, names), title=None, faintest=faintest)
+    if ax is None:
+        ax = _new_axes(drawing.width, drawing.height, bare=True)
+    if title:
+        ax.set_title(title)
+    ax.set(xlim=(0, drawing.width), ylim=(drawing.height, 0), aspect="equal")
+    ax.set_axis_off()
+    scale = min(1.5, _scale(ax, drawing))
+    for shape in drawing.shapes:
+        if isinstance(shape, Arc):
+            _draw_arc(ax, shape, scale)
+        elif isinstance(shape, Disc):
+            _draw_disc(ax, shape)
+        elif isinstance(shape, Text):
+            _draw_text(ax, shape, scale)
+    return ax
+
+
+def plot_heatmap(
+    ax: Any,
+    marginals: Any,
+    heads: Any = None,
+    names: Sequence[Any] | None = None,
+    *,
+    title: str | None = None,
+) -> Any:
+    """Draws what `heatmap_svg` does on matplotlib axes, and returns these; None for its own.
+
+    Rows are heads, columns are the dependents 1..n-1. Ticks and colour bar are matplotlib's.
+    """
+    graph = gather(marginals, heads, names)
+    n = len(graph.names)
+    if ax is None:
+        side = min(14.0, max(4.0, 1.6 + n * LINE * SMALL / 72 * 0.8))
+        ax = _new_axes(96 * (side + 1.2), 96 * side)
+    shown = graph.marginals[:, 1:]
+    possible = ~np.eye(n, dtype=bool)[:, 1:]
+    image = ax.imshow(
+        np.ma.masked_where(~possible, shown),
+        cmap=_colours(ax),
+        vmin=0.0,
+        vmax=1.0,
+        aspect="equal",
+        interpolation="nearest",
+        extent=(0.5, n - 0.5, n - 0.5, -0.5),
+    )
+    ax.set(xlabel="dependent", ylabel="head")
+    if title:
+        ax.set_title(title)
+    bar = ax.figure.colorbar(image, ax=ax, label="probability", fraction=0.045, pad=0.03)
+    bar.outline.set_visible(False)
+    ax.figure.draw_without_rendering()  # the size of a cell is known from here on
+    cell = _cell_pixels(ax, n)
+    _label_axes(ax, graph.names, cell)
+    tree = _role_colour(ax, "tree")
+    patches = load("matplotlib.patches", extra="plot", purpose="to draw")
+    for dependent, head in enumerate(graph.heads):
+        if head >= 0:
+            corner = (dependent - 0.45, head - 0.45)
+            box = patches.Rectangle(corner, 0.9, 0.9, fill=False, edgecolor=tree, linewidth=1.5)
+            ax.add_patch(box)
+    if cell >= 2.2 * SMALL and n <= 24:
+        _write_cells(ax, shown, min(SMALL, 0.35 * cell))
+    return ax
+
+
+def _new_axes(width: float, height: float, *, bare: bool = False) -> Any:
+    """Axes of this many pixels, 96 to the inch; bare ones fill their figure."""
+    pyplot = load("matplotlib.pyplot", extra="plot", purpose="to draw a figure")
+    figure, ax = pyplot.subplots(figsize=(width / 96, height / 96), layout="constrained")
+    if bare:
+        figure.get_layout_engine().set(w_pad=0, h_pad=0, wspace=0, hspace=0)
+    return ax
+
+
+def _scale(ax: Any, drawing: Drawing) -> float:
+    """How many 96ths of an inch of the axes one pixel of the drawing gets."""
+    box = ax.get_window_extent()
+    inch = ax.figure.dpi / 96
+    return min(box.width / drawing.width, box.height / drawing.height) / inch
+
+
+def _draw_arc(ax: Any, arc: Arc, scale: float) -> None:
+    patches = load("matplotlib.patches", extra="plot", purpose="to draw")
+    colour = _role_colour(ax, arc.role)
+    middle, span = (arc.start + arc.end) / 2, abs(arc.end - arc.start)
+    order = 2 if arc.role == "tree" else 1
+
+    def half_ellipse(width: float, alpha: float) -> Any:
+        # The axis points down, so the upper half of the picture is at 180 to 360 degrees.
+        return patches.Arc(
+            (middle, arc.y),
+            span,
+            2 * arc.height,
+            theta1=180,
+            theta2=360,
+            color=colour,
+            linewidth=width * _POINTS * scale,
+            alpha=alpha,
+            zorder=order,
+        )
+
+    if arc.traced:
+        ax.add_patch(half_ellipse(0.8, 1.0))
+    line = half_ellipse(arc.stroke, arc.opacity)
+    line.set_gid("arc")
+    ax.add_patch(line)
+    half = 2.8 + 0.3 * arc.stroke
+    points = [(arc.end, arc.y + 1), (arc.end - half, arc.y - 7), (arc.end + half, arc.y - 7)]
+    tip = patches.Polygon(points, color=colour, alpha=arc.opacity, linewidth=0, zorder=order)
+    ax.add_patch(tip)
+
+
+def _draw_disc(ax: Any, disc: Disc) -> None:
+    patches = load("matplotlib.patches", extra="plot", purpose="to draw")
+    colour = _role_colour(ax, disc.role)
+    ax.add_patch(patches.Circle((disc.x, disc.y), disc.radius, color=colour, zorder=3))
+
+
+def _draw_text(ax: Any, text: Text, scale: float) -> None:
+    ax.text(
+        text.x,
+        text.y,
+        _literal(text.text),
+        color=_role_colour(ax, text.role),
+        fontsize=text.size * _POINTS * scale,
+        ha={"start": "left", "middle": "center", "end": "right"}[text.anchor],
+        va="baseline",
+        rotation=-text.angle,
+        rotation_mode="anchor",
+        zorder=4,
+    )
+
+
+def _label_axes(ax: Any, names: list[str], cell: float) -> None:
+    """Names at as many cells as have room for one, and at an angle that keeps them apart."""
+    size = min(SMALL, max(cell / LINE, 0.6 * SMALL))
+    step = label_step(cell, size)
+    shown = [_literal(abridged(name, _LONGEST, size)) for name in names]
+    angle = slant_for(shown[1:], cell * step, size)
+    rows, columns = range(0, len(names), step), range(1, len(names), step)
+    points = size * _POINTS
+    ax.set_yticks(rows, [shown[i] for i in rows], fontsize=points)
+    ax.set_xticks(columns, [shown[i] for i in columns], fontsize=points, rotation=angle)
+    ax.xaxis.set(ticks_position="top", label_position="top")
+    ax.tick_params(length=0)
+    if 0 < angle < 90:
+        for label in ax.get_xticklabels():
+            label.set(ha="left", rotation_mode="anchor")
+
+
+def _write_cells(ax: Any, shown: np.ndarray, size: float) -> None:
+    for head, column in zip(*shown.nonzero(), strict=True):
+        probability = float(shown[head, column])
+        role = "inverse" if probability >= INVERSE else "text"
+        ax.text(
+            column + 1,
+            head,
+            cell_text(probability),
+            color=_role_colour(ax, role),
+            fontsize=size * _POINTS,
+            ha="center",
+            va="center",
+        )
+
+
+def _cell_pixels(ax: Any, n: int) -> float:
+    """The side of a cell in 96ths of an inch."""
+    box = ax.get_window_extent()
+    return min(box.width / (n - 1), box.height / n) / (ax.figure.dpi / 96)
+
+
+def _colours(ax: Any) -> Any:
+    colors = load("matplotlib.colors", extra="plot", purpose="to draw")
+    ends = [_paper(ax), _role_colour(ax, "edge")]
+    return colors.LinearSegmentedColormap.from_list("probability", ends)
+
+
+def _role_colour(ax: Any, role: Role) -> Any:
+    """Text in the style's colour, all else in the theme's that suits the background."""
+    matplotlib = load("matplotlib", extra="plot", purpose="to draw")
+    if role == "text":
+        return matplotlib.rcParams["text.color"]
+    colors = load("matplotlib.colors", extra="plot", purpose="to draw")
+    red, green, blue = colors.to_rgb(_paper(ax))
+    is_dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+    return THEMES["dark" if is_dark else "light"][role]
+
+
+def _paper(ax: Any) -> Any:
+    """What is behind the axes: the figure, where they are transparent."""
+    own = ax.get_facecolor()
+    figure = ax.figure.get_facecolor()
+    visible = [colour for colour in (own, figure) if colour[3] > 0]
+    return visible[0][:3] if visible else (1.0, 1.0, 1.0)
+
+
+def _literal(text: str) -> str:
+    """Keeps matplotlib from reading what is between dollars as mathematics."""
+    return text.replace("$", r"\$")
