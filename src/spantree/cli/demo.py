@@ -1,0 +1,158 @@
+"""``spantree demo``: the library in a minute, on graphs that come with it."""
+
+from collections.abc import Iterator
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from spantree.checks import Root
+from spantree.demo.confidence import Trial, confidence_trials
+from spantree.demo.race import SIZES, Lap, race
+from spantree.distributions import SpanningTree
+from spantree.graphs import NamedGraph, read_graph
+from spantree.pictures import arcs_svg, curve_svg, heatmap_svg, tree_text
+
+__all__ = ["demo"]
+
+SAMPLES = 3
+BEST = 3
+EDGES = 4  # of the most certain, and of the least
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the pictures; made if missing.")] = Path(
+        "out"
+    ),
+    seed: Annotated[int, typer.Option(help="Of the samples, and of the graphs timed.")] = 0,
+) -> None:
+    """Show what the library does, in under a minute: no input needed.
+
+    Two graphs that come with it, a sentence and an outbreak; the sentence scored ever more
+    confidently, until the textbook breaks; the speed of the entropy and its gradient; and pictures.
+    """
+    console = Console(highlight=False)
+    out.mkdir(parents=True, exist_ok=True)
+    pictures: list[Path] = []
+    sentence, outbreak = _embedded("sentence", "ROOT"), _embedded("outbreak", "outside")
+
+    console.rule("A sentence: which word depends on which")
+    pictures += _show(console, sentence, "single", out, "sentence", seed)
+    console.rule("An outbreak: who infected whom")
+    pictures += _show(console, outbreak, "multi", out, "outbreak", seed)
+    console.rule("The sentence, scored ever more confidently")
+    console.print(_confidence_table(confidence_trials(sentence.log_weights)))
+    console.rule("The entropy of random sentences, and its gradient")
+    laps = _timed(console, seed)
+    console.print(_speed_table(laps))
+    pictures.append(_drawn(out / "speed.svg", _speed_picture(laps)))
+
+    console.print("\nPictures, for any browser:")
+    for picture in pictures:
+        console.print(f"  {picture}", soft_wrap=True)
+
+
+def _embedded(name: str, root: str) -> NamedGraph:
+    with as_file(files("spantree.demo") / "data" / f"{name}.csv") as path:
+        return read_graph(path, log_weight="log_weight", root=root)
+
+
+def _show(
+    console: Console, graph: NamedGraph, root: Root, out: Path, name: str, seed: int
+) -> list[Path]:
+    """Prints all about one graph, draws it twice, and returns the pictures' paths."""
+    distribution = graph.distribution(root=root)
+    marginals, names = distribution.marginals, [str(node) for node in graph.names]
+    console.print(
+        f"log Z {distribution.log_partition.item():.6f}, "
+        f"entropy {distribution.entropy().item():.6f} nats\n"
+    )
+    console.print(_edges_table(graph, marginals))
+    heads, log_probs = distribution.topk(BEST)
+    for rank, (tree, log_prob) in enumerate(zip(heads, log_probs, strict=True), start=1):
+        console.print(f"\nBest tree {rank}, probability {log_prob.exp().item():.1%}")
+        console.print(tree_text(tree, names, marginals), soft_wrap=True)
+    console.print(f"\n{SAMPLES} exact samples, as head → dependent")
+    generator = torch.Generator().manual_seed(seed)
+    for tree in distribution.sample((SAMPLES,), generator=generator):
+        console.print("  " + _one_line(tree, names), soft_wrap=True)
+    console.print()
+    return [
+        _drawn(out / f"{name}-arcs.svg", arcs_svg(marginals, heads[0], names)),
+        _drawn(out / f"{name}-marginals.svg", heatmap_svg(marginals, names)),
+    ]
+
+
+def _one_line(heads: torch.Tensor, names: list[str]) -> str:
+    edges = enumerate(heads.tolist())
+    return ", ".join(f"{names[head]} → {names[node]}" for node, head in edges if head >= 0)
+
+
+def _drawn(path: Path, picture: str) -> Path:
+    path.write_text(picture, encoding="utf-8")
+    return path
+
+
+def _timed(console: Console, seed: int) -> list[Lap]:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    laps = []
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(f"Timing graphs of {SIZES[0]} nodes", total=len(SIZES))
+        for lap, next_size in zip(race(seed=seed), [*SIZES[1:], None], strict=True):
+            laps.append(lap)
+            description = f"Timing graphs of {next_size} nodes" if next_size else "Done"
+            progress.update(task, advance=1, description=description)
+    return laps
+
+
+def _confidence_table(trials: Iterator[Trial]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("scores ×", justify="right")
+    table.add_column("probabilities by determinant", justify="right")
+    table.add_column("by spantree", justify="right")
+    table.add_column("largest error of the determinant", justify="right")
+    for trial in trials:
+        broken = not trial.error < 1e-3
+        theirs, error = _interval(trial.textbook), f"{trial.error:.1g}"
+        table.add_row(
+            str(trial.factor),
+            f"[bold red]{theirs}[/]" if broken else theirs,
+            _interval(trial.library),
+            f"[bold red]{error}[/]" if broken else error,
+        )
+    return table
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.4g} to {ends[1]:.4g}"
+
+
+def _speed_table(laps: list[Lap]) -> Table:
+    table = Table(box=None, pad_edge=False, caption="microseconds a sentence, one thread")
+    for heading in ("words", "spantree", "textbook", "past, O(N⁴)", "faster than these"):
+        table.add_column(heading, justify="right")
+    for lap in laps:
+        times = [f"{1e6 * seconds:,.0f}" for seconds in lap[1:]]
+        factors = f"{lap.textbook / lap.library:.1f} × and {lap.past / lap.library:,.0f} ×"
+        table.add_row(str(lap.nodes), *times, factors)
+    return table
+
+
+def _speed_picture(laps: list[Lap]) -> str:
+    series = {
+        "spantree": [1e6 * lap.library for lap in laps],
+        "textbook": [1e6 * lap.textbook for lap in laps],
+        "past, O(N⁴)": [1e6 * lap.past for lap in laps],
+    }
+    return curve_svg(
+        [lap.nodes for lap in laps],
+        series,
+        title="Entropy and its gradient: microseconds a sentence",
+        x_label="words",
+        y_label="µs",
+    )
