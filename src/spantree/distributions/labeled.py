@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from spantree.distributions.choosing import ChoosingTrees
+from spantree.distributions.showing import ShowingTrees
 from spantree.distributions.spanning_tree import SpanningTree
 
 __all__ = ["LabeledSpanningTree", "LabeledTrees"]
@@ -22,7 +22,7 @@ class LabeledTrees(NamedTuple):
     labels: Tensor | None
 
 
-class LabeledSpanningTree(ChoosingTrees):
+class LabeledSpanningTree(ShowingTrees):
     """Labelled spanning trees in proportion to the product of the weights of their labelled edges.
 
     Events are pairs of heads and labels, ``(*sample, *batch, n)`` each. All else is as with

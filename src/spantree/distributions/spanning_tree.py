@@ -2,12 +2,12 @@
 
 from torch import Tensor
 
-from spantree.distributions.choosing import ChoosingTrees
+from spantree.distributions.showing import ShowingTrees
 
 __all__ = ["SpanningTree"]
 
 
-class SpanningTree(ChoosingTrees):
+class SpanningTree(ShowingTrees):
     """Spanning trees in proportion to the product of the weights of their edges.
 
     Events are trees as heads, integers ``(*sample, *batch, n)``: entry j is the head of node j. For

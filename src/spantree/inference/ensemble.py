@@ -9,7 +9,7 @@ from torch import Tensor
 from spantree.checks import Root, check_edges
 from spantree.inference.jet import first, zeroth
 from spantree.inference.labels import collapse, label_posteriors
-from spantree.inference.question import Question
+from spantree.inference.question import Question, require_lengths
 from spantree.inference.trees import real_edges
 
 __all__ = ["Ensemble"]
@@ -78,6 +78,16 @@ class Ensemble:
         if validate is not None:
             question = question._replace(validate=validate)
         return replace(self, log_weights=log_weights, lengths=lengths, question=question)
+
+    def item(self, index: tuple[int, ...]) -> "Ensemble":
+        """One graph of the batch, without its padding."""
+        log_weights = self.log_weights[index]
+        if self.lengths is not None:
+            require_lengths(self.lengths.reshape(-1), self.edge_shape[0] - 1, self.batch_shape)
+            n = int(self.lengths[index]) + 1
+            log_weights = log_weights[:n, :n]
+        question = self.question._replace(batch_shape=())
+        return replace(self, log_weights=log_weights, lengths=None, question=question)
 
     def tempered(self, power: float) -> "Ensemble":
         """Every weight to a power; an edge that is not there stays away, even for power 0."""

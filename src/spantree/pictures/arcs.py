@@ -5,7 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 from spantree.pictures.inputs import Graph, gather
-from spantree.pictures.layout import FAINTEST, LARGE, MARGIN, Row, edge_tip, finished, place_row
+from spantree.pictures.layout import (
+    FAINTEST,
+    LARGE,
+    MARGIN,
+    WIDEST,
+    Row,
+    edge_tip,
+    finished,
+    place_row,
+)
 from spantree.pictures.lettering import percent
 from spantree.pictures.shapes import Arc, Disc, Drawing, Shape, Text
 from spantree.pictures.svg import Theme, check_theme, to_svg
@@ -42,11 +51,13 @@ def arcs_svg(
     return to_svg(draw_arcs(graph, title=title, faintest=faintest), theme)
 
 
-def draw_arcs(graph: Graph, *, title: str | None, faintest: float = FAINTEST) -> Drawing:
-    """The picture that `arcs_svg` describes."""
+def draw_arcs(
+    graph: Graph, *, title: str | None, faintest: float = FAINTEST, widest: float = WIDEST
+) -> Drawing:
+    """The picture that `arcs_svg` describes, of about the width ``widest`` or less if it can be."""
     if not 0 <= faintest <= 1:
         raise ValueError(f"faintest must be a probability in 0..1, got {faintest}")
-    row = place_row(graph.names)
+    row = place_row(graph.names, widest)
     above = max(90.0, min(300.0, 0.3 * row.width))
     floor = MARGIN + above + (LARGE + 14.0 if title else 0.0)
     arcs = _arcs(graph, row, above, floor, faintest)

@@ -7,9 +7,9 @@ import numpy as np
 
 from spantree.extras import load
 from spantree.pictures.arcs import draw_arcs
-from spantree.pictures.heatmap import INVERSE, cell_text, label_step
+from spantree.pictures.heatmap import cell_role, cell_text, label_step
 from spantree.pictures.inputs import gather
-from spantree.pictures.layout import FAINTEST, SMALL, slant_for
+from spantree.pictures.layout import FAINTEST, SMALL, WIDEST, slant_for
 from spantree.pictures.lettering import LINE, abridged
 from spantree.pictures.shapes import Arc, Disc, Drawing, Role, Text
 from spantree.pictures.svg import THEMES
@@ -17,6 +17,7 @@ from spantree.pictures.svg import THEMES
 __all__ = ["plot_arcs", "plot_heatmap"]
 
 _POINTS = 0.75  # in a pixel
+_TITLE = 34.0  # pixels
 _LONGEST = 130.0  # pixels; names that are wider are abridged
 
 
@@ -34,14 +35,17 @@ def plot_arcs(
     Letters are scaled with the picture to the size that the axes have now, so that names never
     overlap; on axes of the picture's own shape it fills them.
     """
-    drawing = draw_arcs(gather(marginals, heads, names), title=None, faintest=faintest)
+    graph = gather(marginals, heads, names)
+    widest = WIDEST if ax is None else min(WIDEST, _pixels(ax)[0])
+    drawing = draw_arcs(graph, title=None, faintest=faintest, widest=widest)
     if ax is None:
-        ax = _new_axes(drawing.width, drawing.height, bare=True)
+        ax = _axes_for(drawing)
     if title:
         ax.set_title(title)
     ax.set(xlim=(0, drawing.width), ylim=(drawing.height, 0), aspect="equal")
     ax.set_axis_off()
-    scale = min(1.5, _scale(ax, drawing))
+    width, height = _pixels(ax)
+    scale = min(width / drawing.width, height / drawing.height)
     for shape in drawing.shapes:
         if isinstance(shape, Arc):
             _draw_arc(ax, shape, scale)
@@ -67,8 +71,9 @@ def plot_heatmap(
     graph = gather(marginals, heads, names)
     n = len(graph.names)
     if ax is None:
-        side = min(14.0, max(4.0, 1.6 + n * LINE * SMALL / 72 * 0.8))
-        ax = _new_axes(96 * (side + 1.2), 96 * side)
+        pyplot = load("matplotlib.pyplot", extra="plot", purpose="to draw a figure")
+        side = min(14.0, max(4.0, 1.6 + n * LINE * SMALL / 90))
+        _, ax = pyplot.subplots(figsize=(side + 1.2, side), layout="constrained")
     shown = graph.marginals[:, 1:]
     possible = ~np.eye(n, dtype=bool)[:, 1:]
     image = ax.imshow(
@@ -85,35 +90,32 @@ def plot_heatmap(
         ax.set_title(title)
     bar = ax.figure.colorbar(image, ax=ax, label="probability", fraction=0.045, pad=0.03)
     bar.outline.set_visible(False)
-    ax.figure.draw_without_rendering()  # the size of a cell is known from here on
-    cell = _cell_pixels(ax, n)
-    _label_axes(ax, graph.names, cell)
-    tree = _role_colour(ax, "tree")
-    patches = load("matplotlib.patches", extra="plot", purpose="to draw")
-    for dependent, head in enumerate(graph.heads):
-        if head >= 0:
-            corner = (dependent - 0.45, head - 0.45)
-            box = patches.Rectangle(corner, 0.9, 0.9, fill=False, edgecolor=tree, linewidth=1.5)
-            ax.add_patch(box)
-    if cell >= 2.2 * SMALL and n <= 24:
+    cell = float("inf")
+    for _ in range(4):  # names take room from the cells, whose size decides on the names
+        ax.figure.draw_without_rendering()
+        width, height = _pixels(ax)
+        if min(width / (n - 1), height / n) > 0.99 * cell:
+            break
+        cell = min(width / (n - 1), height / n)
+        _label_axes(ax, graph.names, cell)
+    _mark_cells(ax, graph.heads, cell)
+    if cell >= 2.2 * SMALL:
         _write_cells(ax, shown, min(SMALL, 0.35 * cell))
     return ax
 
 
-def _new_axes(width: float, height: float, *, bare: bool = False) -> Any:
-    """Axes of this many pixels, 96 to the inch; bare ones fill their figure."""
+def _axes_for(drawing: Drawing) -> Any:
+    """Axes as large as the drawing, in a figure that has room for a title above."""
     pyplot = load("matplotlib.pyplot", extra="plot", purpose="to draw a figure")
-    figure, ax = pyplot.subplots(figsize=(width / 96, height / 96), layout="constrained")
-    if bare:
-        figure.get_layout_engine().set(w_pad=0, h_pad=0, wspace=0, hspace=0)
-    return ax
+    height = drawing.height + _TITLE
+    figure = pyplot.figure(figsize=(drawing.width / 96, height / 96))
+    return figure.add_axes((0.0, 0.0, 1.0, drawing.height / height))
 
 
-def _scale(ax: Any, drawing: Drawing) -> float:
-    """How many 96ths of an inch of the axes one pixel of the drawing gets."""
-    box = ax.get_window_extent()
-    inch = ax.figure.dpi / 96
-    return min(box.width / drawing.width, box.height / drawing.height) / inch
+def _pixels(ax: Any) -> tuple[float, float]:
+    """Width and height of the axes in 96ths of an inch."""
+    box, inch = ax.get_window_extent(), ax.figure.dpi / 96
+    return box.width / inch, box.height / inch
 
 
 def _draw_arc(ax: Any, arc: Arc, scale: float) -> None:
@@ -188,22 +190,29 @@ def _label_axes(ax: Any, names: list[str], cell: float) -> None:
 def _write_cells(ax: Any, shown: np.ndarray, size: float) -> None:
     for head, column in zip(*shown.nonzero(), strict=True):
         probability = float(shown[head, column])
-        role = "inverse" if probability >= INVERSE else "text"
         ax.text(
             column + 1,
             head,
             cell_text(probability),
-            color=_role_colour(ax, role),
+            color=_role_colour(ax, cell_role(probability)),
             fontsize=size * _POINTS,
             ha="center",
             va="center",
         )
 
 
-def _cell_pixels(ax: Any, n: int) -> float:
-    """The side of a cell in 96ths of an inch."""
-    box = ax.get_window_extent()
-    return min(box.width / (n - 1), box.height / n) / (ax.figure.dpi / 96)
+def _mark_cells(ax: Any, heads: list[int], cell: float) -> None:
+    """Outlines for the tree, dots on the diagonal, which has no edges."""
+    patches = load("matplotlib.patches", extra="plot", purpose="to draw")
+    tree = _role_colour(ax, "tree")
+    stroke = 1.5 if cell > SMALL else 0.8
+    nodes = range(1, len(heads))
+    ax.scatter(nodes, nodes, s=(0.12 * cell) ** 2, color=_role_colour(ax, "muted"), linewidths=0)
+    for dependent, head in enumerate(heads):
+        if head >= 0:
+            corner = (dependent - 0.45, head - 0.45)
+            box = patches.Rectangle(corner, 0.9, 0.9, fill=False, edgecolor=tree, linewidth=stroke)
+            ax.add_patch(box)
 
 
 def _colours(ax: Any) -> Any:

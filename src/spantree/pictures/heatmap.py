@@ -7,14 +7,21 @@ from typing import Any, NamedTuple
 from spantree.pictures.inputs import Graph, gather
 from spantree.pictures.layout import LARGE, MARGIN, SMALL, edge_tip, finished, slant_for
 from spantree.pictures.lettering import LINE, abridged, written_width
-from spantree.pictures.shapes import Box, Disc, Drawing, Path, Shape, Text
+from spantree.pictures.shapes import Box, Disc, Drawing, Path, Role, Shape, Text
 from spantree.pictures.svg import Theme, check_theme, to_svg
 
-__all__ = ["INVERSE", "cell_size", "cell_text", "draw_heatmap", "heatmap_svg", "label_step"]
+__all__ = [
+    "BLANK",
+    "cell_role",
+    "cell_size",
+    "cell_text",
+    "draw_heatmap",
+    "heatmap_svg",
+    "label_step",
+]
 
 _NAME = 130.0  # names that are wider are abridged
-_BLANK = 1 / 512  # half a step of a screen's colours: below it a cell looks like that of 0
-INVERSE = 0.62  # from here on text is written in the colour of the paper
+BLANK = 1 / 512  # half a step of a screen's colours: below it a cell looks like that of 0
 _NUMBERED = 12  # graphs of so many nodes have their numbers written out
 _LEGEND = 160.0  # how tall the scale of colours is
 _MIDDLE = 0.36 * SMALL  # from the middle of the letters down to their baseline
@@ -110,6 +117,11 @@ def cell_text(probability: float) -> str:
     return "" if share == "0" else share
 
 
+def cell_role(probability: float) -> Role:
+    """What text in a cell is written in to have a contrast of 4.5 or more, in light and in dark."""
+    return "low" if probability < 0.5 else "middle" if probability < 0.7 else "high"
+
+
 def _ground(graph: Graph, grid: _Grid) -> list[Shape]:
     """A frame, lines to keep one's eyes on track, and dots on the diagonal, which has no edges."""
     shapes: list[Shape] = [
@@ -131,13 +143,13 @@ def _cells(graph: Graph, grid: _Grid) -> list[Shape]:
     shapes: list[Shape] = []
     for head, dependent in zip(*graph.marginals.nonzero(), strict=True):
         probability = float(graph.marginals[head, dependent])
-        if probability < _BLANK:
+        if probability < BLANK:
             continue
         x, y = grid.corner(head, dependent)
         tip = edge_tip(graph.names[head], graph.names[dependent], probability)
         shapes.append(Box(x, y, grid.cell, grid.cell, "edge", probability, tip=tip))
         if grid.n <= _NUMBERED and cell_text(probability):
-            role = "inverse" if probability >= INVERSE else "text"
+            role = cell_role(probability)
             y += grid.cell / 2 + _MIDDLE
             shapes.append(Text(x + grid.cell / 2, y, cell_text(probability), SMALL, role, tip=tip))
     return shapes

@@ -8,14 +8,25 @@ from typing import NamedTuple
 from spantree.pictures.lettering import LINE, abridged, percent, wrapped, written_width
 from spantree.pictures.shapes import Drawing, Shape, Text
 
-__all__ = ["FAINTEST", "MARGIN", "Row", "edge_tip", "finished", "place_row", "slant_for"]
+__all__ = [
+    "FAINTEST",
+    "LARGE",
+    "MARGIN",
+    "SMALL",
+    "WIDEST",
+    "Row",
+    "edge_tip",
+    "finished",
+    "place_row",
+    "slant_for",
+]
 
 MARGIN = 20.0
 FAINTEST = 0.02  # edges of smaller probability cannot be seen
 SMALL = 12.0  # the size of slanted names and of notes
 LARGE = 15.0  # of names in a row, and of titles
 _LONGEST = 150.0  # names that are wider are abridged
-_WIDEST = 1000.0  # rows that would be wider have slanted names
+WIDEST = 1000.0  # rows that would be wider have slanted names
 
 
 class Row(NamedTuple):
@@ -36,18 +47,18 @@ class Row(NamedTuple):
     is_slanted: bool
 
 
-def place_row(names: Sequence[str]) -> Row:
+def place_row(names: Sequence[str], widest: float = WIDEST) -> Row:
     """Names in a line if that does not become too wide, else slanted, a line's height apart."""
     shown = [abridged(name, _LONGEST, LARGE) for name in names]
     widths = [written_width(name, LARGE) for name in shown]
-    least = min(90.0, max(46.0, 500 / len(names)))
+    least = min(90.0, max(46.0, min(500.0, widest - 2 * MARGIN) / len(names)))
     gap = 0.9 * LARGE
     positions = [MARGIN + max(widths[0] / 2, 14.0)]
     for before, after in pairwise(widths):
         positions.append(positions[-1] + max(least, (before + after) / 2 + gap))
     width = positions[-1] + widths[-1] / 2 + MARGIN
-    if width > _WIDEST:
-        return _slanted_row(names)
+    if width > widest:
+        return _slanted_row(names, widest)
     texts = [
         Text(x, 1.5 * LARGE, text, LARGE, tip=name)
         for x, text, name in zip(positions, shown, names, strict=True)
@@ -55,11 +66,11 @@ def place_row(names: Sequence[str]) -> Row:
     return Row(positions, texts, width, 2.0 * LARGE, is_slanted=False)
 
 
-def _slanted_row(names: Sequence[str]) -> Row:
+def _slanted_row(names: Sequence[str], widest: float) -> Row:
     angle, reach = 60.0, _LONGEST
     shown = [abridged(name, reach, SMALL) for name in names]
     # Slanted lines of text are closer than the nodes that they start from.
-    pitch = max(LINE * SMALL / sin(radians(angle)) + 1.0, min(40.0, (_WIDEST - 80) / len(names)))
+    pitch = max(LINE * SMALL / sin(radians(angle)) + 1.0, min(40.0, (widest - 80) / len(names)))
     longest = max(written_width(name, SMALL) for name in shown)
     left = max(
         written_width(name, SMALL) * cos(radians(angle)) - i * pitch for i, name in enumerate(shown)
@@ -95,7 +106,7 @@ def finished(
     lines = wrapped(notes, room, SMALL)
     needed = max([written_width(line, SMALL) for line in lines], default=0.0)
     if heading:
-        room = max(room, min(written_width(heading, LARGE, bold=True), _WIDEST))
+        room = max(room, min(written_width(heading, LARGE, bold=True), WIDEST))
     drawing.width = max(drawing.width, needed + 2 * MARGIN, room + 2 * MARGIN)
     drawing.shapes += shapes
     if heading:

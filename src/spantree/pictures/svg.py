@@ -10,18 +10,19 @@ __all__ = ["THEMES", "Theme", "check_theme", "to_svg"]
 Theme = Literal["auto", "light", "dark"]
 
 # Blue and orange can be told apart whatever one's eyes; "edge" is also the far end of the scale of
-# probabilities, which begins at "paper".
+# probabilities, which begins at "paper"; "low", "middle" and "high" are numbers written on it.
 THEMES = {
     "light": {
         "paper": "#ffffff",
-        "none": "#edf0f4",
         "grid": "#dfe4ea",
         "text": "#1b2530",
-        "inverse": "#ffffff",
+        "low": "#000000",
+        "middle": "#000000",
+        "high": "#ffffff",
         "muted": "#5a6675",
         "edge": "#0b3c7d",
-        "tree": "#d3500c",
-        "one": "#d3500c",
+        "tree": "#c4480a",
+        "one": "#c4480a",
         "two": "#0b5cad",
         "three": "#8a3ea8",
         "four": "#5a6675",
@@ -29,10 +30,11 @@ THEMES = {
     },
     "dark": {
         "paper": "#12171e",
-        "none": "#1d242d",
         "grid": "#2a333e",
         "text": "#e8edf3",
-        "inverse": "#0b0f14",
+        "low": "#ffffff",
+        "middle": "#000000",
+        "high": "#000000",
         "muted": "#9ba8b7",
         "edge": "#b5daff",
         "tree": "#ff9a47",
