@@ -19,8 +19,8 @@ help: ## List the targets
 
 setup: $(KERNEL) ## Create .venv, install the locked packages, build the C++ kernel
 
-run: $(KERNEL) ## Run a short worked example
-	@$(PY) examples/quickstart.py
+run: $(KERNEL) ## A tour of the library in under a minute, with pictures in out/
+	@.venv/bin/spantree demo $(ARGS)
 
 test: $(KERNEL) ## Run the fast tests (ARGS="-k jet" chooses)
 	$(PYTEST) $(ARGS)

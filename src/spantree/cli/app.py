@@ -5,6 +5,7 @@ import sys
 
 import typer
 
+from spantree.cli.demo import demo
 from spantree.cli.failures import OneLineFailures
 from spantree.cli.infer import infer
 
@@ -27,6 +28,7 @@ def _spantree(context: typer.Context) -> None:
         print(context.get_help())
 
 
+app.command()(demo)
 app.command()(infer)
 
 

@@ -1,21 +1,23 @@
 """``spantree demo``: the library in a minute, on graphs that come with it."""
 
+import math
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from spantree.checks import Root
+from spantree.cli.infer_report import print_edges, print_numbers, tree_line
 from spantree.demo.confidence import Trial, confidence_trials
 from spantree.demo.race import SIZES, Lap, race
-from spantree.distributions import SpanningTree
 from spantree.graphs import NamedGraph, read_graph
+from spantree.graphs.findings import find
 from spantree.pictures import arcs_svg, curve_svg, heatmap_svg, tree_text
 
 __all__ = ["demo"]
@@ -54,7 +56,7 @@ def demo(
 
     console.print("\nPictures, for any browser:")
     for picture in pictures:
-        console.print(f"  {picture}", soft_wrap=True)
+        console.print(Text(f"  {picture}"), soft_wrap=True)
 
 
 def _embedded(name: str, root: str) -> NamedGraph:
@@ -63,34 +65,27 @@ def _embedded(name: str, root: str) -> NamedGraph:
 
 
 def _show(
-    console: Console, graph: NamedGraph, root: Root, out: Path, name: str, seed: int
+    console: Console, graph: NamedGraph, rule: Root, out: Path, name: str, seed: int
 ) -> list[Path]:
     """Prints all about one graph, draws it twice, and returns the pictures' paths."""
-    distribution = graph.distribution(root=root)
-    marginals, names = distribution.marginals, [str(node) for node in graph.names]
-    console.print(
-        f"log Z {distribution.log_partition.item():.6f}, "
-        f"entropy {distribution.entropy().item():.6f} nats\n"
-    )
-    console.print(_edges_table(graph, marginals))
-    heads, log_probs = distribution.topk(BEST)
-    for rank, (tree, log_prob) in enumerate(zip(heads, log_probs, strict=True), start=1):
-        console.print(f"\nBest tree {rank}, probability {log_prob.exp().item():.1%}")
-        console.print(tree_text(tree, names, marginals), soft_wrap=True)
-    console.print(f"\n{SAMPLES} exact samples, as head → dependent")
-    generator = torch.Generator().manual_seed(seed)
-    for tree in distribution.sample((SAMPLES,), generator=generator):
-        console.print("  " + _one_line(tree, names), soft_wrap=True)
+    findings = find(graph, rule, topk=BEST, samples=SAMPLES, seed=seed)
+    marginals, names = findings.marginals, [str(node) for node in graph.names]
+    print_numbers(console, findings)
+    print_edges(console, "Most certain edges", findings.most_certain(EDGES))
+    print_edges(console, "Least certain edges", findings.least_certain(EDGES))
+    log_probabilities = findings.top_log_probabilities.tolist()
+    for rank, heads in enumerate(findings.top, start=1):
+        probability = math.exp(log_probabilities[rank - 1])
+        console.print(Text(f"\nBest tree {rank}, probability {probability:.1%}", "bold"))
+        console.print(Text(tree_text(heads, names, marginals)), soft_wrap=True)
+    console.print(Text(f"\n{SAMPLES} exact samples", "bold"))
+    for heads in findings.samples:
+        console.print(Text(tree_line(findings.tree_edges(heads))))
     console.print()
     return [
-        _drawn(out / f"{name}-arcs.svg", arcs_svg(marginals, heads[0], names)),
-        _drawn(out / f"{name}-marginals.svg", heatmap_svg(marginals, names)),
+        _drawn(out / f"{name}-arcs.svg", arcs_svg(marginals, findings.best, names)),
+        _drawn(out / f"{name}-marginals.svg", heatmap_svg(marginals, findings.best, names)),
     ]
-
-
-def _one_line(heads: torch.Tensor, names: list[str]) -> str:
-    edges = enumerate(heads.tolist())
-    return ", ".join(f"{names[head]} → {names[node]}" for node, head in edges if head >= 0)
 
 
 def _drawn(path: Path, picture: str) -> Path:
@@ -103,7 +98,7 @@ def _timed(console: Console, seed: int) -> list[Lap]:
     laps = []
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(f"Timing graphs of {SIZES[0]} nodes", total=len(SIZES))
-        for lap, next_size in zip(race(seed=seed), [*SIZES[1:], None], strict=True):
+        for lap, next_size in zip(race(SIZES, seed=seed), [*SIZES[1:], None], strict=True):
             laps.append(lap)
             description = f"Timing graphs of {next_size} nodes" if next_size else "Done"
             progress.update(task, advance=1, description=description)
@@ -144,14 +139,13 @@ def _speed_table(laps: list[Lap]) -> Table:
 
 
 def _speed_picture(laps: list[Lap]) -> str:
-    series = {
-        "spantree": [1e6 * lap.library for lap in laps],
-        "textbook": [1e6 * lap.textbook for lap in laps],
-        "past, O(N⁴)": [1e6 * lap.past for lap in laps],
-    }
+    words = [lap.nodes for lap in laps]
+    contenders = {"spantree": "library", "textbook": "textbook", "past, O(N⁴)": "past"}
     return curve_svg(
-        [lap.nodes for lap in laps],
-        series,
+        {
+            name: (words, [1e6 * getattr(lap, field) for lap in laps])
+            for name, field in contenders.items()
+        },
         title="Entropy and its gradient: microseconds a sentence",
         x_label="words",
         y_label="µs",

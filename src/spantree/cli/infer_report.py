@@ -12,7 +12,7 @@ from rich.text import Text
 from spantree.graphs.findings import Findings
 from spantree.graphs.problems import count_of
 
-__all__ = ["print_findings", "print_notes"]
+__all__ = ["print_edges", "print_findings", "print_notes", "print_numbers", "tree_line"]
 
 # A tree of more edges is no longer read from one line.
 _EDGES_IN_LINE = 30
@@ -43,11 +43,11 @@ def print_findings(
         with_trees: whether to print the best trees and samples asked for.
         written: files to be named.
     """
-    _print_numbers(console, findings)
+    print_numbers(console, findings)
     if show:
-        _print_edges(console, "Most certain edges", findings.most_certain(show))
-        _print_edges(console, "Least certain edges (closest to 1/2)", findings.least_certain(show))
-    best = _tree_line(findings.tree_edges(findings.best))
+        print_edges(console, "Most certain edges", findings.most_certain(show))
+        print_edges(console, "Least certain edges (closest to 1/2)", findings.least_certain(show))
+    best = tree_line(findings.tree_edges(findings.best))
     console.print(Text(f"\nBest tree ({_probability(findings.best_log_probability)})", "bold"))
     console.print(Text(best))
     if with_trees:
@@ -58,7 +58,8 @@ def print_findings(
         console.print(Text(f"wrote {path}"), soft_wrap=True)
 
 
-def _print_numbers(console: Console, findings: Findings) -> None:
+def print_numbers(console: Console, findings: Findings) -> None:
+    """What the graph is, and the numbers that tell of all its trees."""
     graph = findings.graph
     kind = "undirected" if graph.undirected else "directed"
     rule = "one edge" if findings.rule == "single" else "any number of edges"
@@ -76,7 +77,8 @@ def _print_numbers(console: Console, findings: Findings) -> None:
     console.print(grid)
 
 
-def _print_edges(console: Console, title: str, edges: list[dict[str, Any]]) -> None:
+def print_edges(console: Console, title: str, edges: list[dict[str, Any]]) -> None:
+    """Edges with their probabilities, as `Findings` chooses them."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("source", overflow="fold")
     table.add_column("target", overflow="fold")
@@ -94,15 +96,16 @@ def _print_trees(console: Console, findings: Findings) -> None:
         console.print(Text("\nBest trees", "bold"))
         pairs = zip(findings.top, findings.top_log_probabilities.tolist(), strict=True)
         for rank, (heads, log_probability) in enumerate(pairs, start=1):
-            line = _tree_line(findings.tree_edges(heads))
+            line = tree_line(findings.tree_edges(heads))
             console.print(Text(f"{rank}. {_probability(log_probability)}: {line}"))
     if len(findings.samples):
         console.print(Text("\nSamples", "bold"))
         for number, heads in enumerate(findings.samples, start=1):
-            console.print(Text(f"{number}. {_tree_line(findings.tree_edges(heads))}"))
+            console.print(Text(f"{number}. {tree_line(findings.tree_edges(heads))}"))
 
 
-def _tree_line(edges: list[tuple[Hashable, Hashable]]) -> str:
+def tree_line(edges: list[tuple[Hashable, Hashable]]) -> str:
+    """A tree in a line, or where it would be too long, its size."""
     if len(edges) > _EDGES_IN_LINE:
         return f"{len(edges):,} edges; --out or --json has them"
     return ", ".join(f"{source} → {target}" for source, target in edges)

@@ -15,7 +15,8 @@ __all__ = ["SIZES", "Lap", "race"]
 
 SIZES = (10, 20, 40, 80)
 GRAPHS = 32  # solved together, as a training step would
-SECONDS = 0.5  # to spend on each size, after the first round, but for one more round at least
+SECONDS = 1.0  # to spend on each size, for one round at least
+TURN = 0.03  # seconds, for which a contender is called again and again, once at least
 
 
 class Lap(NamedTuple):
@@ -45,11 +46,13 @@ def _medians(log_weights: Tensor) -> list[float]:
     contenders = (_library_entropy, textbook_entropy, past_entropy)
     readings: list[list[float]] = [[] for _ in contenders]
     began = time.perf_counter()
-    while len(readings[0]) < 2 or time.perf_counter() - began < SECONDS:
+    while not readings[-1] or time.perf_counter() - began < SECONDS:
         for entropy, times in zip(contenders, readings, strict=True):
+            turn = time.perf_counter()
             times.append(_seconds(entropy, log_weights) / len(log_weights))
-    # The first round finds cold caches.
-    return [statistics.median(times[1:]) for times in readings]
+            while time.perf_counter() - turn < TURN:
+                times.append(_seconds(entropy, log_weights) / len(log_weights))
+    return [statistics.median(times) for times in readings]
 
 
 def _library_entropy(log_weights: Tensor) -> Tensor:
