@@ -41,7 +41,7 @@ format: $(PACKAGES) ## Format the code and fix what can be fixed
 types: $(KERNEL) ## Check the types
 	$(PY) -m pyright
 
-docs: $(PACKAGES) ## Build the documentation into build/site
+docs: $(KERNEL) ## Build the documentation into build/site
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 
 doctest: $(KERNEL) ## Run the examples in docstrings, README and docs
