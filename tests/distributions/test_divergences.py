@@ -42,13 +42,14 @@ def test_gradients_are_those_of_the_finite_part(graphs, root):
     theta, spoilt, labeled = graphs
     theta, spoilt = theta.clone().requires_grad_(), spoilt.clone().requires_grad_()
     p, q = pair(theta, spoilt, root, labeled)
-    gradients = torch.autograd.grad(p.kl_divergence(q).sum(), (theta, spoilt))
+    total = p.kl_divergence(q).sum()
+    gradients = torch.autograd.grad(total, (theta, spoilt), retain_graph=True)
     for gradient in gradients:
         assert gradient.isfinite().all()
     assert_within(gradients[1], (q.marginals - p.marginals).where(spoilt > -torch.inf, 0.0), 1e-12)
     gap = (theta.detach() - spoilt.detach()).where(spoilt > -torch.inf, 0.0)
     (expected,) = torch.autograd.grad((p.marginals * gap).sum(), theta)
-    # What log Z of p brings in, and the outer p of ⟨μ, θ⟩, cancel where all edges count.
+    # Where all edges count, −μ from log Z of p meets the μ of ⟨μ, θ⟩, and nothing is left of them.
     assert_within(gradients[0][[0, 2]], expected[[0, 2]], 1e-12)
 
 

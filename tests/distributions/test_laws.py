@@ -81,14 +81,14 @@ def test_renyi_entropy_decreases_in_its_order(magnitude, data, root):
 
 
 @magnitudes
-@pytest.mark.parametrize("gap", [1e-3, 1.01e-4, 0.99e-4, 1e-7, 1e-12])
 @given(data=st.data())
-def test_renyi_entropy_is_continuous_at_one(magnitude, gap, data, root):
+def test_renyi_entropy_is_continuous_at_one(magnitude, data, root):
     """H_α differs from H by less than |α − 1| times the variance of log p, and a little."""
     log_weights = data.draw(batches(magnitude=magnitude))
     d = SpanningTree(log_weights, root=root)
     log_weights = log_weights.where(log_weights > -torch.inf, 0.0)
     heaviest = (log_weights.amax(-2) - log_weights.amin(-2)).sum(-1)
+    gap = data.draw(st.sampled_from([1e-3, 1.01e-4, 0.99e-4, 1e-7, 1e-12]))
     for order in (1 - gap, 1 + gap):
         allowed = gap * (1.0 + heaviest.square()) + rounding(log_weights) / min(1.0, gap / 1e-4)
         assert_within(d.renyi_entropy(order), d.entropy(), allowed)
