@@ -7,6 +7,7 @@ with the outputs of a run. Nothing of the machine is kept.
 """
 
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -51,16 +52,17 @@ def build(script: Path) -> NotebookNode:
 
 def execute(notebook: NotebookNode, folder: Path) -> None:
     """Run a notebook in a folder, and keep its outputs without traces of the machine."""
-    client = NotebookClient(
-        notebook,
-        timeout=600,
-        kernel_name=KERNEL["name"],
-        coalesce_streams=True,
-        config=Config({"ConnectionFileMixin": {"transport": "ipc"}}),  # no open port
-        resources={"metadata": {"path": str(folder)}},
-        record_timing=False,
-    )
-    client.execute()
+    with tempfile.TemporaryDirectory() as sockets:  # to talk to the kernel without an open port
+        connection = {"transport": "ipc", "ip": str(Path(sockets) / "kernel")}
+        NotebookClient(
+            notebook,
+            timeout=600,
+            kernel_name=KERNEL["name"],
+            coalesce_streams=True,
+            config=Config({"ConnectionFileMixin": connection}),
+            resources={"metadata": {"path": str(folder)}},
+            record_timing=False,
+        ).execute()
     notebook.metadata = NotebookNode(kernelspec=KERNEL, language_info={"name": "python"})
     for cell in notebook.cells:
         cell.metadata = NotebookNode()
