@@ -211,7 +211,8 @@ def scaled(log_weights: Tensor) -> Tensor:
     """Log-weights less what all trees share: the best of each child, and the best of the root."""
     log_weights = log_weights - log_weights[1:].amax(0)
     log_weights[0] -= log_weights[0, 1:].max()
-    return log_weights.where(edge, -torch.inf)
+    log_weights[:, 0] = -torch.inf
+    return log_weights.fill_diagonal_(-torch.inf)
 
 
 def in_double_precision(log_weights: Tensor) -> Tensor:
@@ -220,7 +221,7 @@ def in_double_precision(log_weights: Tensor) -> Tensor:
     matrix = torch.tensor(textbook_matrix(weights.tolist(), 0.0))
     inverse, singular = torch.linalg.inv_ex(matrix)
     if singular:
-        return torch.full_like(weights, torch.nan).where(edge, 0.0)
+        return torch.full_like(weights, torch.nan).where(weights > 0, 0.0)
     return torch.tensor(textbook_marginals(weights.tolist(), inverse.tolist(), 0.0))
 
 
@@ -274,6 +275,9 @@ print("plausible and off by more than 0.01")
 print(f"  log-determinant of the weights as they are, without scaling: {as_is:.3g}")
 
 # %% [markdown]
+# What is impossible gives itself away. What is wrong and looks plausible does not: a parent of
+# probability 1 may come out with 0.
+#
 # More data make it worse: with more loci, the likelihoods of good and bad parents are further
 # apart. The textbook route needs some forty times the digits of a double.
 
@@ -342,16 +346,26 @@ def draw_tree(axes, heads: list[int]) -> None:
         p = float(probability[a, b])
         if heads[b] != a:
             style = {"color": BLUE, "alpha": 0.25 + 0.75 * p, "linestyle": "--", "linewidth": 1.2}
-            style["connectionstyle"] = "arc3,rad=0.35"
+            style["connectionstyle"] = "arc3,rad=0.4"
             axes.annotate("", place[b], place[a], arrowprops=line | style)
             continue
         style = {"color": "black", "alpha": 0.15 + 0.85 * p, "linewidth": 1 + 3 * p}
         axes.annotate("", place[b], place[a], arrowprops=line | style)
         gained = int((carried[b] & ~carried[a]).sum())
         lost = int((carried[a] & ~carried[b]).sum())
-        middle = (place[a][0] + place[b][0]) / 2, (place[a][1] + place[b][1]) / 2
-        text = f"{p:.2f}\n+{gained} −{lost}"
-        axes.text(*middle, text, ha="center", va="center", fontsize=8, bbox=LABEL)
+        (x0, y0), (x1, y1) = place[a], place[b]
+        side = -1 if x1 < x0 else 1
+        axes.annotate(
+            f"{p:.2f}\n+{gained} −{lost}",
+            ((x0 + x1) / 2, (y0 + y1) / 2),
+            (18 * side, 10) if x0 != x1 else (9, 0),
+            textcoords="offset points",
+            ha="left" if side > 0 else "right",
+            va="center",
+            fontsize=9,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0, "alpha": 0.8},
+            zorder=3,
+        )
     for node, (x, y) in place.items():
         axes.scatter(x, y, s=330, color="white", edgecolor="black", zorder=4)
         axes.text(x, y, CLONES[node] if node else "N", ha="center", va="center", zorder=5)
@@ -365,14 +379,14 @@ def draw_parents(axes, table: Tensor, title: str) -> None:
     colours = plt.matplotlib.colormaps["Blues"].with_extremes(bad="#d62728")
     valid = (table >= 0) & (table <= 1)
     shown = table.where(valid, torch.nan)[:, 1:]
-    axes.imshow(shown, cmap=colours, vmin=0, vmax=1, aspect="auto")
+    axes.imshow(shown.numpy(), cmap=colours, vmin=0, vmax=1, aspect="auto")
     for a in range(n):
         for b in range(1, n):
             p = float(table[a, b])
             if a != b and not 0 <= p < 0.005:
                 ink = "white" if not 0 <= p <= 0.6 else "black"
                 text = f"{p:.2f}" if abs(p) < 10 else f"{p:.0e}"
-                axes.text(b - 1, a, text, ha="center", va="center", fontsize=7, color=ink)
+                axes.text(b - 1, a, text, ha="center", va="center", fontsize=8, color=ink)
     for b in range(1, n):
         frame = {"fill": False, "edgecolor": ORANGE, "linewidth": 1.8}
         axes.add_patch(plt.Rectangle((b - 1.5, PARENTS[b] - 0.5), 1, 1, **frame))
@@ -384,9 +398,8 @@ def draw_parents(axes, table: Tensor, title: str) -> None:
 
 
 BLUE, ORANGE, GREY = "#2a6db0", "#e07b00", "#888888"
-LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 figure, (left, middle, right) = plt.subplots(
-    1, 3, figsize=(14, 4.8), dpi=75, layout="constrained", width_ratios=[1.05, 1, 1]
+    1, 3, figsize=(14, 5.4), dpi=75, layout="constrained", width_ratios=[0.9, 1, 1]
 )
 draw_tree(left, trees[0].tolist())
 draw_parents(middle, probability, "spantree (true parents framed)")
@@ -399,6 +412,7 @@ left.loglog(loci_used, errors["textbook"], "o-", color=ORANGE, label="determinan
 left.loglog(loci_used, errors["spantree"], "o-", color=BLUE, label="spantree, float64")
 left.axhline(1, color=GREY, linewidth=0.8)
 left.set(xlabel="loci used", ylabel="largest error of a probability")
+left.set_yticks([1e-16, 1, 1e50, 1e100, 1e150])
 least = [max(error, 1e-17) for error in digit_errors]  # 0, on this axis: agrees as a double
 right.loglog(digits_used, least, "o-", color=ORANGE, label="determinant")
 right.axhline(1, color=GREY, linewidth=0.8)
