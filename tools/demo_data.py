@@ -8,6 +8,7 @@ investigator would hold.
 import csv
 import runpy
 from pathlib import Path
+from typing import Any
 
 from torch import Generator
 
@@ -18,9 +19,8 @@ CASES = ["Ana", "Ben", "Chloe", "Dev", "Elif", "Femi", "Gus", "Hana", "Ivo", "Ju
 NAMES = ["outside", *CASES]
 
 
-def outbreak_rows() -> list[tuple[str, str, str]]:
-    """Source, target and log-weight of every possible transmission."""
-    example = runpy.run_path(str(ROOT / "examples" / "outbreak.py"))
+def outbreak_rows(example: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Source, target and log-weight of every possible transmission, by the example's simulator."""
     setting = example["Setting"]()
     generator = Generator().manual_seed(SEED)
     outbreak = example["simulate"](setting, generator, len(CASES), len(CASES))
@@ -34,10 +34,11 @@ def outbreak_rows() -> list[tuple[str, str, str]]:
 
 
 def main() -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "outbreak.py"))
     with (DATA / "outbreak.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("source", "target", "log_weight"))
-        writer.writerows(outbreak_rows())
+        writer.writerows(outbreak_rows(example))
 
 
 if __name__ == "__main__":
