@@ -1,5 +1,7 @@
 """What goes wrong with the values of a batch, and how it is said."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -139,19 +141,30 @@ def _no_tree(edges: Tensor, where: str, more: str, single_root: bool) -> str:
     assert single_root, "a graph whose nodes can all be reached has a tree"
     below = edges.clone()
     below[0] = False
-    children = edges[0].nonzero().flatten().tolist()
-    child, lost = min(
-        ((c, _not_reached(below, start=c)) for c in children), key=lambda x: len(x[1])
-    )
+    child, lost = min(_not_reached_by_children(edges[0], below), key=lambda x: len(x[1]))
     return (
         f"no spanning tree with a single root edge exists{place}{more}: no child of the root "
         f"reaches all nodes; the best, {child}, does not reach {lost}"
     )
 
 
+def _not_reached_by_children(children: Tensor, below: Tensor) -> Iterator[tuple[int, list[int]]]:
+    """Children of the root and the nodes that they do not reach."""
+    seen: set[int] = set()
+    for child in children.nonzero().flatten().tolist():
+        if child in seen:
+            continue  # what an earlier child reaches reaches no more than that one
+        lost = _not_reached(below, start=child)
+        seen.update(set(range(1, len(below))) - set(lost))
+        yield child, lost
+
+
 def _not_reached(edges: Tensor, start: int) -> list[int]:
+    """The nodes to which no path leads, in O(N²): every node passes on what it reaches once."""
     reached = torch.zeros(len(edges), dtype=torch.bool)
     reached[start] = True
-    for _ in range(len(edges)):
-        reached = reached | edges[reached].any(dim=0)
+    fresh = reached.clone()
+    while bool(fresh.any()):
+        fresh = edges[fresh].any(dim=0) & ~reached
+        reached |= fresh
     return (~reached[1:]).nonzero().flatten().add(1).tolist()

@@ -100,6 +100,16 @@ def test_best_of_six_nodes(levels, root):
     assert torch.equal(score, scores[0])
 
 
+@pytest.mark.parametrize("levels", [1, 3, 1000])
+def test_all_trees_of_six_nodes(levels, root):
+    """16807 of them, 7776 with a single root, most of them tied."""
+    graphs = (random_graphs((2,), 6, forbidden=0.1) * levels / 8).round()
+    heads, scores = ranked_by_enumeration(graphs, root)
+    actual_heads, actual_scores = st.best_trees(graphs, len(heads), root=root)
+    assert torch.equal(actual_heads, heads)
+    assert torch.equal(actual_scores, scores)
+
+
 @given(batches(batch_shapes=[()], max_nodes=4), st_.integers(1, 130))
 @settings(max_examples=60)
 def test_any_weights(root, log_weights, k):
@@ -168,9 +178,10 @@ def test_hostile_weights(family, root):
     assert actual == expected
 
 
+@pytest.mark.parametrize("forbidden", [0.0, 0.3, 0.8])
 @pytest.mark.parametrize("num_nodes", [2, 9, 30, 60])
-def test_networkx_agrees(num_nodes):
-    graph = random_graphs((), num_nodes, forbidden=0.3)
+def test_networkx_agrees(num_nodes, forbidden):
+    graph = random_graphs((), num_nodes, forbidden=forbidden)
     network = networkx.DiGraph()
     for i, j in (graph > -torch.inf).nonzero().tolist():
         if j > 0 and i != j:
@@ -207,8 +218,21 @@ def test_ranking_of_larger_graphs(num_nodes, root):
         assert_ranked_as_by_partition(graph, root, 12)
 
 
+@pytest.mark.parametrize("num_nodes", [12, pytest.param(40, marks=slow)])
+@pytest.mark.parametrize("case", HOSTILE)
+def test_ranking_of_hostile_scores(case, num_nodes, root):
+    """Trees of one score may come in another order here; the exact scores are the same."""
+    for seed in range(3):
+        graph = mixed(num_nodes, seed, *HOSTILE[case])
+        scores = integer_scores(graph, root)
+        heads, _ = st.best_trees(graph, 15, root=root)
+        expected = [score for score, _ in itertools.islice(ranked_by_partition(scores), 15)]
+        assert [sum(scores[j][tree[j]] for j in scores) for tree in heads.tolist()] == expected
+        assert len(heads.unique(dim=0)) == 15
+
+
 @slow
-@pytest.mark.parametrize(("num_nodes", "share"), [(60, 0.3), (200, 0.03)])
+@pytest.mark.parametrize(("num_nodes", "share"), [(60, 1.0), (200, 0.1), (200, 1.0)])
 def test_ranking_of_large_graphs(num_nodes, share, root):
     graph = random_graphs((), num_nodes, forbidden=1 - share)
     assert_ranked_as_by_partition(graph, root, 20)

@@ -1,6 +1,7 @@
 """What the decoder says of bad input, and of graphs without a tree."""
 
 import re
+import time
 
 import pytest
 import torch
@@ -96,3 +97,20 @@ def test_the_reason_names_the_nodes(function):
     )
     with pytest.raises(ValueError, match=message):
         function(graphs)
+
+
+@pytest.mark.parametrize("kind", ["single", "multi"])
+def test_the_reason_is_found_soon_in_large_graphs(kind, function):
+    """Where every node would have to be tried as the root's child, one by one."""
+    size = 1000
+    graph = torch.zeros(size + 1, size + 1).tril(-1).log()  # no edges but those made now
+    node = torch.arange(1, size)
+    graph[node, node + 1] = 0.0
+    graph[0] = 0.0
+    middle = 600
+    graph[: middle if kind == "multi" else middle - 1, middle] = -torch.inf
+    graph[1:, middle] = -torch.inf
+    start = time.perf_counter()
+    with pytest.raises(ValueError, match=r"no spanning tree"):
+        function(graph, root=kind)
+    assert time.perf_counter() - start < 10.0

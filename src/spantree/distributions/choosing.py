@@ -39,9 +39,7 @@ class ChoosingTrees(TreeDistribution):
         Where there are fewer the rest is -1, and its log-probability -inf. O(k N²) beyond log Z.
         """
         heads, labels, scores = decoding.k_best_of(self._ensemble, k)
-        exists = scores > -torch.inf
-        log_probs = scores.where(exists, 0.0) - self._solution[0]
-        return self._event(heads, labels), self._rounded(log_probs.where(exists, -torch.inf))
+        return self._event(heads, labels), self._log_probs_of(scores)
 
     def mbr(self) -> Any:
         """The tree of least Bayes risk: of greatest expected attachment, with labels if any."""
@@ -82,7 +80,10 @@ class ChoosingTrees(TreeDistribution):
         return self._event(heads, labels)
 
     def _largest_log_prob(self) -> Tensor:
-        scores = decoding.best_of(self._ensemble).scores
-        exists = scores > -torch.inf
+        return self._log_probs_of(decoding.best_of(self._ensemble).scores)
+
+    def _log_probs_of(self, scores: Tensor) -> Tensor:
+        """-inf where there is no tree, even if there is none at all and log Z is -inf, too."""
+        exists = scores != -torch.inf
         log_probs = scores.where(exists, 0.0) - self._solution[0]
         return self._rounded(log_probs.where(exists, -torch.inf))

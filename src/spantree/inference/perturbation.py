@@ -18,6 +18,8 @@ def perturb(
     Returns:
         Graphs with the batch shape ``(*sample_shape, *batch)``; constants.
     """
+    if not isinstance(noise_scale, (int, float)):
+        raise TypeError(f"noise_scale must be a number, got {type(noise_scale).__name__}")
     if not (noise_scale >= 0 and math.isfinite(noise_scale)):
         raise ValueError(f"noise_scale must be a finite number >= 0, got {noise_scale}")
     log_weights = ensemble.log_weights.detach()

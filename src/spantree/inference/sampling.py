@@ -106,12 +106,13 @@ def _labels(ensemble: Ensemble, heads: Tensor, generator: Generator | None) -> T
     O(Y) per edge, some samples at a time.
     """
     n, labels = ensemble.edge_shape[0], ensemble.edge_shape[-1]
-    posteriors = label_posteriors(ensemble.log_weights.detach()).reshape(-1, n, n, labels)
+    posteriors = label_posteriors(ensemble.log_weights.detach())
     cumulative = posteriors.cumsum(-1).reshape(-1, labels)
-    count = len(cumulative) // n**2
+    batch = ensemble.batch_shape
+    count, samples = batch.numel(), heads.shape[: heads.dim() - 1 - len(batch)].numel()
     item, node = torch.meshgrid(torch.arange(count), torch.arange(n), indexing="ij")
     column = (item * n * n + node).to(heads.device)
-    flat = heads.reshape(-1, count, n)
+    flat = heads.reshape(samples, count, n)
     drawn = torch.empty_like(flat)
     at_once = max(1, LABELS_AT_ONCE // max(1, count * n * labels))
     for chunk, out in zip(flat.split(at_once), drawn.split(at_once), strict=True):
