@@ -22,7 +22,7 @@ import torch
 from mpmath import mp
 from torch import Tensor
 
-__all__ = ["Exact", "exact_inference"]
+__all__ = ["Exact", "ExactGraph", "exact_inference"]
 
 LEAST_DIGITS = 300
 SPARE_DIGITS = 60
@@ -57,39 +57,82 @@ def exact_inference(
         digits: The least number of digits to work with. More are taken if the
             matrix is so ill-conditioned that these could not be enough.
     """
-    num_nodes = len(log_weights) - 1
-    edges = [
-        (i, j)
-        for i in range(num_nodes + 1)
-        for j in range(1, num_nodes + 1)
-        if i != j and log_weights[i, j] > -torch.inf
-    ]
-    u, v = directions or (torch.zeros_like(log_weights),) * 2
-    with mp.workdps(digits):
-        # 300 digits suffice here: a relative change of the weights changes every result as little.
-        heaviest = {
-            j: max(mp.mpf(log_weights[i, k].item()) for i, k in edges if k == j) for _, j in edges
+    graph = ExactGraph(log_weights, root, digits=digits)
+    u, v = (graph.values(x) for x in directions or (torch.zeros_like(log_weights),) * 2)
+    w = graph.weights
+    with mp.workdps(graph.digits):
+        wu, wv = ({e: w[e] * x[e] for e in w} for x in (u, v))
+        wuv = {e: wu[e] * v[e] for e in w}
+        x, y, xy = (graph.along(tangent) for tangent in (wu, wv, wuv))
+        along_u, along_v = x * graph.inverse, y * graph.inverse
+        along_uv = x * along_v + y * along_u - xy * graph.inverse
+        g_u, g_v, g_uv = (graph.entries(matrix) for matrix in (along_u, along_v, along_uv))
+        first = {e: wu[e] * graph.gradient[e] - w[e] * g_u[e] for e in w}
+        second = {
+            e: wuv[e] * graph.gradient[e] - wu[e] * g_v[e] - wv[e] * g_u[e] + w[e] * g_uv[e]
+            for e in w
         }
-        w = {e: mp.exp(mp.mpf(log_weights[e].item()) - heaviest[e[1]]) for e in edges}
-        shift = mp.fsum(heaviest.values())
-    wu = {e: w[e] * mp.mpf(u[e].item()) for e in edges}
-    wv = {e: w[e] * mp.mpf(v[e].item()) for e in edges}
-    wuv = {e: wu[e] * mp.mpf(v[e].item()) for e in edges}
+    scalar = torch.tensor(float(graph.log_partition), dtype=torch.float64)
+    marginals, first, second = (graph.rounded(x) for x in (graph.marginals, first, second))
+    return Exact(scalar, marginals, first, second, graph.digits)
 
-    inverse, digits = _inverse(w, num_nodes, root, digits)
-    with mp.workdps(digits):
-        log_partition = shift + mp.log(abs(mp.det(_matrix(w, num_nodes, root))))
-        x, y, xy = (inverse * _matrix(tangent, num_nodes, root) for tangent in (wu, wv, wuv))
-        along_u, along_v = x * inverse, y * inverse  # minus the derivative of the inverse
-        along_uv = x * along_v + y * along_u - xy * inverse
-        marginals, first, second = {}, {}, {}
-        for e in edges:
-            g, g_u, g_v, g_uv = (_entry(m, e, root) for m in (inverse, along_u, along_v, along_uv))
-            marginals[e] = w[e] * g
-            first[e] = wu[e] * g - w[e] * g_u
-            second[e] = wuv[e] * g - wu[e] * g_v - wv[e] * g_u + w[e] * g_uv
-        scalar = torch.tensor(float(log_partition), dtype=torch.float64)
-        return Exact(scalar, *(_dense(q, num_nodes) for q in (marginals, first, second)), digits)
+
+class ExactGraph:
+    """A graph's log Z, marginals and Hessian products, in numbers of many digits.
+
+    Weights are scaled by column; values of edges are dictionaries.
+    """
+
+    def __init__(self, log_weights: Tensor, root: str, *, digits: int = LEAST_DIGITS) -> None:
+        self.num_nodes, self.root = len(log_weights) - 1, root
+        edges = [
+            (i, j)
+            for i in range(self.num_nodes + 1)
+            for j in range(1, self.num_nodes + 1)
+            if i != j and log_weights[i, j] > -torch.inf
+        ]
+        with mp.workdps(digits):
+            # 300 digits suffice here: a relative change of the weights changes results as little.
+            self.log_weights = {e: mp.mpf(log_weights[e].item()) for e in edges}
+            heaviest = {j: max(self.log_weights[i, k] for i, k in edges if k == j) for _, j in edges}
+            self.weights = {e: mp.exp(self.log_weights[e] - heaviest[e[1]]) for e in edges}
+            shift = mp.fsum(heaviest.values())
+        self.inverse, self.digits = _inverse(self.weights, self.num_nodes, root, digits)
+        with mp.workdps(self.digits):
+            matrix = _matrix(self.weights, self.num_nodes, root)
+            self.log_partition = shift + mp.log(abs(mp.det(matrix)))
+            self.gradient = self.entries(self.inverse)
+            self.marginals = {e: self.weights[e] * self.gradient[e] for e in edges}
+
+    def along(self, tangent: EdgeValues) -> mpmath.matrix:
+        """B A(x); times B, it is minus the derivative of B."""
+        return self.inverse * _matrix(tangent, self.num_nodes, self.root)
+
+    def entries(self, matrix: mpmath.matrix) -> EdgeValues:
+        """What stands in the place of B in ∂ log Z / ∂w_ij = e_jᵀ B c_ij, for every edge."""
+        return {e: _entry(matrix, e, self.root) for e in self.weights}
+
+    def hessian_product(self, direction: EdgeValues) -> EdgeValues:
+        """J_1, the covariance of every edge with the sum of the direction along a tree."""
+        with mp.workdps(self.digits):
+            tangent = {e: w * direction[e] for e, w in self.weights.items()}
+            change = self.entries(self.along(tangent) * self.inverse)
+            return {
+                e: tangent[e] * self.gradient[e] - w * change[e] for e, w in self.weights.items()
+            }
+
+    def expectation(self, values: EdgeValues) -> mpmath.mpf:
+        """⟨μ, values⟩."""
+        with mp.workdps(self.digits):
+            return mp.fsum(probability * values[e] for e, probability in self.marginals.items())
+
+    def values(self, tensor: Tensor) -> EdgeValues:
+        """What a tensor holds on the edges."""
+        return {e: mp.mpf(tensor[e].item()) for e in self.weights}
+
+    def rounded(self, values: EdgeValues) -> Tensor:
+        """As a tensor ``(n, n)``."""
+        return _dense(values, self.num_nodes)
 
 
 def _inverse(w: EdgeValues, num_nodes: int, root: str, digits: int) -> tuple[mpmath.matrix, int]:

@@ -5,6 +5,7 @@ the kernels as they pass (see `errors`).
 """
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Literal, get_args
 
 import torch
@@ -21,7 +22,9 @@ __all__ = [
     "check_features",
     "check_generator",
     "check_heads",
+    "check_indices",
     "check_mask",
+    "check_order",
     "check_sample_shape",
     "is_single_root",
 ]
@@ -101,6 +104,26 @@ def check_heads(
         inside = ", ".join(map(str, (*batch_shape, n)))
         raise ValueError(f"{name} must have shape (..., {inside}), got {tuple(heads.shape)}")
     check_device(name, heads, device)
+
+
+def check_indices(
+    name: str, indices: Tensor, shape: tuple[int, ...], device: torch.device
+) -> None:
+    """Raises unless ``indices`` are ``(K, axes)`` places within ``shape``."""
+    _check_integers(name, indices)
+    if indices.dim() != 2 or indices.shape[-1] != len(shape):
+        raise ValueError(f"{name} must have shape (K, {len(shape)}), got {tuple(indices.shape)}")
+    check_device(name, indices, device)
+    outside = ((indices < 0) | (indices >= torch.tensor(shape, device=device))).any(-1)
+    if bool(outside.any()):
+        found = tuple(indices[outside][0].tolist())
+        raise ValueError(f"{name} must hold indices within {shape}, found {found}")
+
+
+def check_order(order: float) -> None:
+    """Raises unless ``order`` is a number; its range is for the quantity to judge."""
+    if not isinstance(order, Real):
+        raise TypeError(f"order must be a number, got {type(order).__name__}")
 
 
 def check_mask(name: str, mask: Tensor, shape: tuple[int, ...], device: torch.device) -> None:

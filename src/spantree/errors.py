@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-__all__ = ["raise_for_heads", "raise_for_lengths", "raise_for_status", "raise_for_weights"]
+__all__ = [
+    "raise_for_heads",
+    "raise_for_labels",
+    "raise_for_lengths",
+    "raise_for_status",
+    "raise_for_weights",
+]
 
 
 def raise_for_lengths(lengths: Tensor, longest: int, batch_shape: tuple[int, ...]) -> None:
@@ -83,6 +89,18 @@ def raise_for_heads(
         f"heads must be spanning trees of the graphs they are asked about: "
         f"{problem}{_where(first, tuple(fine.shape)).replace('batch item', 'index')}"
     )
+
+
+def raise_for_labels(labels: Tensor, count: int) -> None:
+    """Raises ValueError for the first of ``(*sample, *batch, n)`` labels outside -1..count-1."""
+    found = ((labels < -1) | (labels >= count)).nonzero()
+    if len(found):
+        *index, node = found[0].tolist()
+        where = f" at index {tuple(index)}" if index else ""
+        raise ValueError(
+            f"labels must lie in 0..{count - 1}, or be -1 where unknown: node {node} has label "
+            f"{int(labels[(*index, node)])}{where}"
+        )
 
 
 def _not_a_tree(

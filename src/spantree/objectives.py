@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
+from spantree.checks import check_device
 from spantree.distributions.base import TreeDistribution
 
 __all__ = [
@@ -25,9 +26,7 @@ __all__ = [
 
 def negative_log_likelihood(distribution: TreeDistribution, gold: Any) -> Tensor:
     """−log p(gold tree), or of all trees that agree with a partial one, ``(*batch,)``."""
-    edges = distribution.edge_indicator(gold)
-    into = edges.sum((-3, -1)) if _edge_axes(distribution) == 3 else edges.sum(-2)
-    if bool(((into == 1).sum(-1) == _nodes(distribution)).all()):
+    if distribution.is_complete(gold):
         return -distribution.log_prob(gold)
     return -distribution.joint(gold)
 
@@ -77,17 +76,19 @@ def generalized_expectation(
     if not isinstance(target, Tensor) or not target.dtype.is_floating_point:
         got = target.dtype if isinstance(target, Tensor) else type(target).__name__
         raise TypeError(f"target must be a floating-point torch.Tensor, got {got}")
-    wanted = target[..., None] if scalar else target
-    batch = () if pooled else tuple(distribution.batch_shape)
-    if tuple(wanted.shape) not in {(count,), (*batch, count)}:
-        shape = batch if scalar else (*batch, count)
+    one = () if scalar else (count,)
+    each = one if pooled else (*distribution.batch_shape, *one)
+    if tuple(target.shape) not in (one, each):
+        either = f"{one} or {each}" if one != each else f"{one}"
         raise ValueError(
-            f"target must have shape {shape} like the expectations"
+            f"target must have shape {either} like the expectations"
             f"{' of the whole batch' if pooled else ''}, got {tuple(target.shape)}"
         )
+    check_device("target", target, distribution.log_weights.device)
     if pooled:
         expected = expected.reshape(-1, count).sum(0)
-    return 0.5 * (expected - wanted).square().sum(-1)
+    difference = expected - (target[..., None] if scalar else target)
+    return 0.5 * difference.square().sum(-1)
 
 
 def kl_to_teacher(

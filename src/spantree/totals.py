@@ -25,13 +25,14 @@ from torch import Tensor
 from spantree.checks import Root, check_edges
 from spantree.errors import raise_for_weights
 from spantree.inference.covariances import (
-    covariance_by_gradient,
     covariance_by_products,
+    hats_are_quicker,
     without_scalar_axes,
 )
 from spantree.inference.ensemble import Ensemble
 from spantree.inference.features import Features, contract, dense_part, features_of, outer
 from spantree.inference.gradient_form import GradientForm
+from spantree.inference.hats import sparse_covariance
 
 __all__ = ["SecondOrderMethod", "first_order", "second_order", "zeroth_order"]
 
@@ -154,10 +155,10 @@ def second_order(
     ``"unified"``
         T2. Every second derivative of Z is a difference of products, and the sums over either
         factor can be taken first (Eq. 32): t̄ = f̄ + r̄ s̄ᵀ/Z − Z Σ r̂ ŝᵀ. Time
-        O(N³ (R' + S') + RS + N² R̄ S̄), space O(RS + N² (R̄ + S̄)). Where one side has so few
-        features that it is quicker, the other's r̂ is never formed: its definition is put in, and
-        the sum over its non-zeros is taken last. The paper's formulas are in terms of B, the
-        inverse of a Laplacian; these are in terms of the gradient of log Z, for any root alike.
+        O(N³ (R' + S') + RS + N² R̄ S̄), space O(RS + N² (R̄ + S̄)). The paper's formulas are in terms
+        of B, the inverse of a Laplacian; these are in terms of the gradient of log Z, for any root
+        alike. With r̂ put in, the sum over j and l is a product with the Hessian for every feature
+        of s. That is T2^v, which is taken where one side has so few features that it is quicker.
     ``"vector"``
         T2^v. For each component of the smaller side the derivative of its total, by one product
         with the Hessian: w_ij ∂r̄/∂w_ij = Z (J_1(r) + E[r] μ)_ij. Time O(R (N³ + N² S')), if R is
@@ -200,7 +201,10 @@ def second_order(
     ensemble, _ = _graphs(w, lengths, root, validate_args)
     left = features_of("r", r, ensemble.log_weights)
     right = features_of("s", s, ensemble.log_weights)
-    form = None if method == "vector" else GradientForm.of(ensemble)
+    by_vectors = method == "vector" or (
+        method == "unified" and not hats_are_quicker(ensemble, left, right)
+    )
+    form = None if by_vectors else GradientForm.of(ensemble)
     if form is None or not form.harmless_below(HARMLESS):
         expected = _by_vectors(ensemble, left, right)
     elif method == "unified":
@@ -213,7 +217,7 @@ def second_order(
 def _unified(form: GradientForm, r: Features, s: Features) -> Tensor:
     """T2, Figure 2."""
     z, mean_r, mean_s = (form.log_partition.exp(), *_means(form.marginals, r, s))
-    return _uncentred(z, covariance_by_gradient(form, r, s), mean_r, mean_s)
+    return _uncentred(z, sparse_covariance(form, r, s), mean_r, mean_s)
 
 
 def _by_vectors(ensemble: Ensemble, r: Features, s: Features) -> Tensor:

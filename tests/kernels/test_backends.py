@@ -119,6 +119,40 @@ def test_every_instruction_set(instruction_set, num_nodes, family, root):
     assert_same(here, usual, conditioning(log_weights))
 
 
+@pytest.mark.parametrize("num_nodes", [21, 32, 49, 70, 96, 130])
+def test_a_single_tree(instruction_set, num_nodes, root):
+    """Sooner or later the child of the root has no other head left, wherever it stands."""
+    log_weights = torch.stack([hostile_log_weights("one-tree", num_nodes, s) for s in range(6)])
+    edges = log_weights.isfinite() & ~torch.eye(num_nodes + 1, dtype=torch.bool)
+    edges[..., 0] = False
+    total = torch.where(edges, log_weights, 0.0).sum((-2, -1))
+    for always_wide in (False, True):
+        for items in (slice(None), *(slice(i, i + 1) for i in range(6))):
+            log_partition, marginals, status = native.run(
+                log_weights[items], None, single_root=root == "single", always_wide=always_wide
+            )
+            assert status is None
+            assert torch.equal(marginals, edges[items].double())
+            assert_keeps_promise(0, log_partition, total[items], marginals, 1.0)
+
+
+@pytest.mark.parametrize("num_nodes", [30, 70, 140])
+@pytest.mark.parametrize("forbidden", [0.85, 0.95])
+def test_sparse_graphs(instruction_set, forbidden, num_nodes, root):
+    """As above, where there is a choice."""
+    for seed in range(4):
+        log_weights = random_graphs((), num_nodes, forbidden=forbidden, seed=seed)
+        order = torch.randperm(num_nodes, generator=torch.Generator().manual_seed(seed)) + 1
+        order = torch.cat([torch.zeros(1, dtype=torch.int64), order])
+        log_weights = log_weights[order][:, order][None]
+        options = {"root": root, "backend": "native"}
+        alone = st.edge_marginals(log_weights, **options)
+        twin = st.edge_marginals(log_weights, root=root, backend="torch")
+        assert_keeps_promise(1, alone, twin, 2.0 * twin, 1.0)
+        together = st.edge_marginals(log_weights.expand(9, -1, -1), **options)
+        assert torch.equal(together, alone.expand(9, -1, -1))
+
+
 def test_every_instruction_set_is_batch_invariant(instruction_set, root):
     log_weights = random_graphs((19,), 21, forbidden=0.1)
     together = st.edge_marginals(log_weights, root=root)

@@ -1,5 +1,6 @@
 """What distributions over plain and over labelled trees share: all but what an event is."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 from spantree.checks import check_heads, check_mask
 from spantree.distributions.quantities import Quantities
 from spantree.distributions.support import TreesOf
-from spantree.errors import raise_for_heads
+from spantree.errors import raise_for_heads, raise_for_labels
 from spantree.inference import conditioning
 from spantree.inference.enumeration import enumerate_support
 from spantree.inference.trees import along, edge_mask, is_forest, node_mask
@@ -61,7 +62,7 @@ class TreeDistribution(Quantities):
         has a cycle or two children of a single root, is an error unless ``validate_args=False``.
         """
         heads, labels = self._parts(value)
-        self._check_partial(heads)
+        self._check_partial(heads, labels)
         log_partition = self._solution[0]
         return self._rounded(conditioning.log_joint(self._ensemble, log_partition, heads, labels))
 
@@ -83,7 +84,7 @@ class TreeDistribution(Quantities):
         ensemble = self._ensemble
         if value is not None:
             heads, labels = self._parts(value)
-            self._check_partial(heads)
+            self._check_partial(heads, labels)
             ensemble = conditioning.given_heads(ensemble, heads, labels)
         for name, mask in (("required", required), ("forbidden", forbidden)):
             if mask is not None:
@@ -99,7 +100,7 @@ class TreeDistribution(Quantities):
         With heads alone, or where a label is -1, every label of an edge counts.
         """
         heads, labels = self._parts(value)
-        self._check_partial(heads)
+        self._check_partial(heads, labels)
         real = node_mask(heads.shape[-1], self.lengths, heads.device)
         edges = edge_mask(heads.where(real, -1))
         if self._edge_axes == 2:
@@ -110,8 +111,19 @@ class TreeDistribution(Quantities):
             fits = (labels[..., None] == label) | (labels < 0)[..., None]
         return edges[..., None] & fits[..., None, :, :]
 
+    def is_complete(self, value: Any) -> bool:
+        """Whether these are whole trees: every node with a head, and a label if edges have any."""
+        heads, labels = self._parts(value)
+        if self._edge_axes == 3 and labels is None:
+            return False
+        known = heads >= 0 if labels is None else (heads >= 0) & (labels >= 0)
+        real = node_mask(heads.shape[-1], self.lengths, heads.device)
+        return bool((known | ~real).all())
+
     def enumerate_support(self, expand: bool = True) -> Any:
-        """Every tree ``(T, *batch, n)``, by brute force; for at most seven nodes beside the root.
+        """Every tree ``(T, *batch, n)``, by brute force, in O(T N) memory.
+
+        For at most seven nodes beside the root, and ten million labelled trees.
 
         All graphs of the batch must have the same trees, as torch.distributions asks.
         """
@@ -129,7 +141,13 @@ class TreeDistribution(Quantities):
 
     def _parts(self, value: Any) -> tuple[Tensor, Tensor | None]:
         """Heads and labels ``(*sample, *batch, n)`` of an event; labels are None if not given."""
-        heads, labels = (value, None) if isinstance(value, Tensor) else value
+        if isinstance(value, Tensor):
+            heads, labels = value, None
+        elif self._edge_axes == 3 and isinstance(value, Sequence) and len(value) == 2:
+            heads, labels = value
+        else:
+            wanted = "heads" if self._edge_axes == 2 else "a pair (heads, labels), or heads"
+            raise TypeError(f"value must be {wanted} in a torch.Tensor, got {type(value).__name__}")
         n = self._ensemble.edge_shape[0]
         parts = []
         for name, part in (("heads", heads), ("labels", labels)):
@@ -144,9 +162,12 @@ class TreeDistribution(Quantities):
         """The event made of these parts."""
         raise NotImplementedError
 
-    def _check_partial(self, heads: Tensor) -> None:
+    def _check_partial(self, heads: Tensor, labels: Tensor | None) -> None:
         if not self._validate_args:
             return
+        if labels is not None:
+            real = node_mask(heads.shape[-1], self.lengths, heads.device)
+            raise_for_labels(labels.where(real, -1), self._ensemble.edge_shape[-1])
         lengths, single_root = self._ensemble.lengths, self._ensemble.question.single_root
         possible = is_forest(heads, lengths, single_root=single_root)
         anything = self._ensemble.plain().edges.expand(*self.batch_shape, *heads.shape[-1:] * 2)

@@ -109,6 +109,22 @@ class WeightedGraphs(Distribution):
     def _rounded(self, result: Tensor) -> Tensor:
         return result.to(self._dtype)
 
+    # A copy is made from the parameters: what has been computed belongs to the graph of derivatives
+    # of the original.
+    def __getstate__(self) -> dict[str, Any]:
+        computed = ("_ensemble", "_solution")
+        return {name: value for name, value in self.__dict__.items() if name not in computed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._ensemble = Ensemble.of(
+            self.log_weights,
+            self.lengths,
+            self.root,
+            self._validate_args,
+            labeled=self._edge_axes == 3,
+        )
+
     def __repr__(self) -> str:
         name, n = type(self).__name__, self._ensemble.edge_shape[0]
         labels = f", labels={self._ensemble.edge_shape[-1]}" if self._edge_axes == 3 else ""

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from spantree.checks import check_indices, check_order
 from spantree.distributions.graphs import WeightedGraphs
 from spantree.inference import conditioning, covariances, entropies, expectations
 from spantree.inference.covariances import CovarianceMethod
@@ -15,7 +16,7 @@ class Quantities(WeightedGraphs):
 
     def kl_divergence(self, q: "Quantities") -> Tensor:
         """KL(self‖q), as ``torch.distributions.kl_divergence``; infinite as `cross_entropy`."""
-        return self._rounded(entropies.kl_divergence(self._state, q._comparable_to(self)))
+        return self._rounded(entropies.kl_divergence(self._state, self._comparable(q)))
 
     def expectation(self, features: Tensor) -> Tensor:
         """E[Σ of the features over the tree's edges], T1 of the paper.
@@ -71,10 +72,11 @@ class Quantities(WeightedGraphs):
 
         Gradients are then those of the finite part: forbidden edges move neither p nor q.
         """
-        return self._rounded(entropies.cross_entropy(self._state, q._comparable_to(self)))
+        return self._rounded(entropies.cross_entropy(self._state, self._comparable(q)))
 
     def renyi_entropy(self, order: float) -> Tensor:
         """Rényi entropy; Hartley's log-count for order 0, Shannon's for 1, min-entropy for inf."""
+        check_order(order)
         if not order >= 0:
             raise ValueError(f"order must be a number >= 0, got {order}")
         if order == 1:
@@ -86,6 +88,7 @@ class Quantities(WeightedGraphs):
 
     def norm(self, order: float) -> Tensor:
         """The ℓ_k norm (Σ p^k)^(1/k) of the vector of tree probabilities, k > 0, or k = inf."""
+        check_order(order)
         if not order > 0:
             raise ValueError(f"order must be a number > 0, got {order}")
         if order == torch.inf:
@@ -100,12 +103,7 @@ class Quantities(WeightedGraphs):
         Args:
             edges: ``(K, 2)`` integers (head, dependent); ``(K, 3)`` with labels.
         """
-        shape = self._ensemble.edge_shape
-        if edges.dim() != 2 or edges.shape[-1] != len(shape):
-            raise ValueError(f"edges must have shape (K, {len(shape)}), got {tuple(edges.shape)}")
-        limits = torch.tensor(shape, device=edges.device)
-        if not bool(((edges >= 0) & (edges < limits)).all()):
-            raise ValueError(f"edges must hold indices within {tuple(shape)}, got {edges.tolist()}")
+        check_indices("edges", edges, tuple(self._ensemble.edge_shape), self.log_weights.device)
         marginals = self._solution[1]
         return self._rounded(conditioning.pair_marginals(self._ensemble, marginals, edges))
 
@@ -116,27 +114,26 @@ class Quantities(WeightedGraphs):
     def _state(self) -> entropies.Solved:
         return entropies.Solved(self._ensemble, *self._solution)
 
-    def _comparable_to(self, p: "Quantities") -> entropies.Solved:
-        """This, as the q of a divergence from p."""
-        if type(self) is not type(p):
-            raise TypeError(f"q must be a {type(p).__name__} like p, got {type(self).__name__}")
-        mine, theirs = self._ensemble.edge_shape, p._ensemble.edge_shape
-        if mine != theirs:
+    def _comparable(self, q: "Quantities") -> entropies.Solved:
+        """The q of a divergence from this."""
+        if type(q) is not type(self):
+            raise TypeError(f"q must be a {type(self).__name__} like p, got {type(q).__name__}")
+        theirs, ours = q._ensemble.edge_shape, self._ensemble.edge_shape
+        if theirs != ours:
             raise ValueError(
-                f"q must have graphs of the size of p's, edges {tuple(theirs)}, got {tuple(mine)}"
+                f"q must have graphs of the size of p's, edges {tuple(ours)}, got {tuple(theirs)}"
             )
         try:
-            torch.broadcast_shapes(self.batch_shape, p.batch_shape)
+            torch.broadcast_shapes(q.batch_shape, self.batch_shape)
         except RuntimeError:
             raise ValueError(
-                f"q must have a batch shape that broadcasts with p's {tuple(p.batch_shape)}, "
-                f"got {tuple(self.batch_shape)}"
+                f"q must have a batch shape that broadcasts with p's {tuple(self.batch_shape)}, "
+                f"got {tuple(q.batch_shape)}"
             ) from None
-        n = mine[0]
-        longest = torch.tensor(n - 1, device=self.log_weights.device)
-        lengths = [longest if d.lengths is None else d.lengths for d in (self, p)]
+        longest = torch.tensor(ours[0] - 1, device=self.log_weights.device)
+        lengths = [longest if d.lengths is None else d.lengths for d in (self, q)]
         if not bool((lengths[0] == lengths[1]).all()):
             raise ValueError(
-                f"q must have the lengths of p, {lengths[1].tolist()}, got {lengths[0].tolist()}"
+                f"q must have the lengths of p, {lengths[0].tolist()}, got {lengths[1].tolist()}"
             )
-        return self._state
+        return q._state

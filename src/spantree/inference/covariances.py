@@ -11,8 +11,9 @@ Cov(r, s) = ⟨J_1(r), s⟩, with two ways to the Hessian J_1 of log Z:
     two sides of many sparse features, by their r̂ and ŝ (see `hats`). It subtracts, and loses
     digits where nodes are bound in cycles.
 
-``auto`` takes the second way if both sides are sparse, it is at least four times cheaper, and it
-loses less than 1e-12 for every graph of the batch. That takes thousands of features on both sides.
+``auto`` takes the second way if both sides are sparse, it is at least four times cheaper by the
+costs below, and it loses less than 1e-12 for every graph of the batch. That takes thousands of
+features on both sides.
 """
 
 from collections.abc import Callable
@@ -36,6 +37,7 @@ __all__ = [
     "covariance",
     "covariance_by_gradient",
     "covariance_by_products",
+    "hats_are_quicker",
     "second_moment",
     "without_scalar_axes",
 ]
@@ -121,6 +123,11 @@ def covariance_by_products(
     shape = (few.size, *ensemble.batch_shape, many.size)
     result = torch.cat(rows) if rows else ensemble.log_weights.new_zeros(shape)
     return result.movedim(0, -2 if by_left else -1)
+
+
+def hats_are_quicker(ensemble: Ensemble, left: Features, right: Features) -> bool:
+    """Whether r̂ and ŝ cost less than accurate products with the Hessian for one side."""
+    return _by_hats(ensemble, left, right) < _by_few(ensemble, left, right, EXACT_PRODUCT)
 
 
 def covariance_by_gradient(form: GradientForm, left: Features, right: Features) -> Tensor:

@@ -12,6 +12,7 @@ from torch import Tensor
 __all__ = ["enumerate_support", "enumerate_trees", "log_partition_by_enumeration", "tree_scores"]
 
 MOST_NODES = 7  # beside the root; 8⁷ assignments of heads
+MOST_TREES = 10**7  # with labels
 
 
 def enumerate_trees(num_nodes: int, root: Literal["single", "multi"] = "single") -> Tensor:
@@ -119,6 +120,11 @@ def enumerate_support(
     trees = trees[plain[trees[:, 1:], real].all(-1)]
     labels = None
     if edge_axes == 3:
+        if len(trees) * edge[2] ** size > MOST_TREES:
+            raise NotImplementedError(
+                f"enumerate_support needs at most {MOST_TREES} labelled trees, got {len(trees)} "
+                f"trees with {edge[2]} labels for each of {size} edges"
+            )
         # All labellings of all trees; those with a label that its edge does not have are dropped.
         assignments = torch.cartesian_prod(*[torch.arange(edge[2])] * size).reshape(-1, size)
         labels = torch.nn.functional.pad(assignments, (1, 0), value=-1).repeat(len(trees), 1)

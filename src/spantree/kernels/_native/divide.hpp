@@ -91,7 +91,7 @@ class Divider {
       if (leads) multiply(widened(Number<T>::value(pivot)));
     });
     by_columns(kept / width, [&](Index cell, Index count) {
-      bring_up_to_date<Layout>(origin, reduced, nodes, kept, cell, count, lineage);
+      bring_up_to_date<Layout>(origin, reduced, nodes, kept, cell, count, lineage.collapsed);
     });
     dead_ |= lineage.dead;
     return {reduced, nodes, kept, first + keep_at, first + drop_at, lineage};

@@ -71,14 +71,15 @@ SPANTREE_INLINE T settle_pivot(T sum, T root, Index q, Grid<T> w, Index first, I
 
 // Adds to `count` cells of every row, from column cell `first` on, what the elimination of nodes
 // done..last-1 adds to them; that of later nodes is in them already. Rows of eliminated nodes feed
-// those eliminated after them.
+// those eliminated after them. `collapsed`: where the root came to count after these cells were as
+// they are found, so that its edges there are forgotten.
 template <class Layout, class T>
 void bring_up_to_date(const Origin<T>& origin, Grid<T> w, Index last, Index done, Index first,
-                      Index count, const Lineage& lineage) {
+                      Index count, Mask collapsed) {
   using S = Shape<T, Layout>;
   const Index depth = last - done;
   const Index shift = origin.shift_of_column(first * Layout::width) / Layout::width;
-  const bool collapsed = any(lineage.collapsed);
+  const bool forgetting = any(collapsed);
   in_steps<S::columns>(count, [&](Index at, auto columns) {
     const Index cell = first + at;
     const auto fetched = [&](Index row) { return origin.row(row) + shift + cell; };
@@ -96,8 +97,8 @@ void bring_up_to_date(const Origin<T>& origin, Grid<T> w, Index last, Index done
     in_steps<S::rows>(done + 1, [&](Index row, auto rows) {
       Tile<T, rows, columns> tile;
       tile.load([&](Index i) { return fetched(row + i); });
-      if (row == 0 && collapsed) [[unlikely]]
-        tile.forget_first_row(lineage.collapsed);
+      if (row == 0 && forgetting) [[unlikely]]
+        tile.forget_first_row(collapsed);
       tile.accumulate(
           [&](Index i, Index k) { return Layout::coefficient(w.row(row + i), last - 1 - k); },
           pivots, -w.stride, depth);
@@ -182,15 +183,18 @@ void eliminate(const Origin<T>& origin, Grid<T> w, Index m, Lineage& lineage,
   constexpr Index width = Layout::width, tile = Shape<T, Layout>::columns;
   constexpr Index panel = width > 1 ? width : tile, block = width > 1 ? width * tile : tile;
   const Index cells = m / width, kept = origin.kept;
-  const auto update = [&](const Origin<T>& from, Index last, Index done, Index first, Index end) {
-    bring_up_to_date<Layout>(from, w, last, done, first / width, (end - first) / width, lineage);
+  const auto update = [&](const Origin<T>& from, Index last, Index done, Index first, Index end,
+                          Mask collapsed) {
+    bring_up_to_date<Layout>(from, w, last, done, first / width, (end - first) / width, collapsed);
   };
   for (Index last = m; last > kept;) {
     const Index block_last = last, block_first = std::max(last - block, kept);
-    update(origin, m, last, block_first, last);
+    const Mask before = lineage.collapsed;
+    update(origin, m, last, block_first, last, before);
     while (last > block_first) {
       const Index first = std::max(last - panel, block_first);
-      if (last < block_last) update({w}, block_last, last, first, last);
+      if (last < block_last)
+        update({w}, block_last, last, first, last, lineage.collapsed & ~before);
       factor(Layout{}, w, cells, first, last, lineage, on_pivot);
       last = first;
     }
