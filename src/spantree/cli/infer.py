@@ -213,7 +213,7 @@ def _write(
     format: Any,
 ) -> list[Path]:
     with stage(f"writing {out.name}") as report:
-        return write_findings(out, findings, format, lambda _, share: report(share))
+        return write_findings(out, findings, format, report)
 
 
 def _value(option: Enum | None) -> Any:

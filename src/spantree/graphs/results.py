@@ -26,7 +26,7 @@ from spantree.graphs.writing import (
 __all__ = ["check_destination", "write_findings"]
 
 Columns = dict[str, list[Any]]
-Report = Callable[[str, float], None]
+Report = Callable[[float], None]
 
 
 def check_destination(out: Path, format: Format | None, *, trees: bool) -> None:
@@ -71,7 +71,7 @@ def write_findings(
         out: a file with the extension of a format, or a folder.
         findings: what to write.
         format: of the files in a folder.
-        report: called now and then with a file's name and the share of it that has been written.
+        report: called now and then with the share that has been written, in rows of tables.
     """
     graph = findings.graph
     check_destination(out, format, trees=bool(len(findings.top) or len(findings.samples)))
@@ -91,7 +91,7 @@ def write_findings(
     elif out.suffix.lower() == ".graphml":
         write_graph(out, graph, marginals=findings.marginals, heads=findings.best)
     else:
-        write_table(out, _marginals(findings), progress=_reporter(report, out.name))
+        write_table(out, _marginals(findings), progress=report)
     return [out]
 
 
@@ -113,10 +113,20 @@ def _write_folder(folder: Path, findings: Findings, format: Format, report: Repo
         "topk": _top(findings),
         "samples": _samples(findings),
     }
+    rows, done = sum(len(table["source"]) for table in tables.values()), 0
     for name, table in tables.items():
         if table["source"]:
-            file = folder / f"{name}.{format}"
-            write_table(file, table, progress=_reporter(report, file.name))
+            write_table(
+                folder / f"{name}.{format}", table, progress=_share(report, done, table, rows)
+            )
+            done += len(table["source"])
+
+
+def _share(report: Report | None, done: int, table: Columns, rows: int) -> Report | None:
+    """Reports on a table as a part of all tables."""
+    if report is None:
+        return None
+    return lambda share: report((done + share * len(table["source"])) / rows)
 
 
 def _write_networks(folder: Path, findings: Findings) -> None:
@@ -193,7 +203,3 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
     with path.open("w", encoding="utf-8") as file:
         json.dump(content, file, ensure_ascii=False, indent=1, default=str)
         file.write("\n")
-
-
-def _reporter(report: Report | None, name: str) -> Callable[[float], None] | None:
-    return None if report is None else lambda share: report(name, share)
