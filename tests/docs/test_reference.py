@@ -34,3 +34,10 @@ def test_links_of_the_readme():
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text)]
     missing = [x for x in links if x and "://" not in x and not (ROOT / x).exists()]
     assert not missing, f"there is no {missing}"
+
+
+def test_every_part_of_the_package_has_a_place_in_the_architecture():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    parts = {path.stem for path in (ROOT / "src" / "spantree").iterdir() if path.stem[0] != "_"}
+    missing = sorted(part for part in parts - {"py"} if f"`spantree.{part}`" not in text)
+    assert not missing, f"docs/architecture.md says nothing of {missing}"
