@@ -169,7 +169,7 @@ def test_a_file_has_the_edges(edges, extension):
     elif extension == "graphml":
         network = nx.read_graphml(out)
         found = {(u, v): p for u, v, p in network.edges(data="probability")}
-        assert sum(inside for _, _, inside in network.edges(data="in_tree")) == 2
+        assert sum(inside for _, _, inside in network.edges(data="in_best_tree")) == 2
     elif extension == "json":
         table = json.loads(out.read_text())["marginals"]
         found = dict(

@@ -227,6 +227,17 @@ def test_paths_that_lead_nowhere(tmp_path):
         pass
 
 
+def test_names_that_graphml_cannot_hold(tmp_path):
+    for names, message in (
+        ("ra\0", "the name '.x00' has a character that GraphML cannot hold"),
+        (("r", 1, "1"), "names must be different as text"),
+    ):
+        graph = NamedGraph(random_graphs((), 2), tuple(names))
+        with pytest.raises(GraphError, match=message):
+            write_graph(tmp_path / "graph.graphml", graph)
+    assert os.listdir(tmp_path) == []
+
+
 def test_an_infinite_weight_is_null_in_json(tmp_path):
     graph = from_table({"source": "ra", "target": "ab", "score": [1e4, 0.0]}, log_weight="score")
     write_graph(tmp_path / "graph.json", graph)
