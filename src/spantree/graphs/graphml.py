@@ -34,6 +34,8 @@ def read_graphml(
         network = nx.read_graphml(path)
     except Exception as error:  # networkx lets pass whatever its parts raise
         raise GraphError(f"the file is not readable as GraphML: {one_line(error)}") from None
+    for _, _, data in network.edges(data=True):
+        data.pop("id", None)  # no attribute of the file: networkx keeps the ids of edges there
     return from_networkx(network, root, weight, log_weight, undirected=undirected, merge=merge)
 
 
