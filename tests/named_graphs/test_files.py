@@ -78,6 +78,35 @@ def test_sparse_and_plain_matrices(tmp_path):
     assert read_graph(tmp_path / "plain.npz", root="b").root == "b"
 
 
+GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="edge" attr.name="{name}" attr.type="double"/>
+  <graph edgedefault="directed">
+    <node id="r"/><node id="a"/><node id="b"/>
+    <edge id="e0" source="r" target="a">{value}</edge>
+    <edge id="e1" source="a" target="b">{value}</edge>
+    {more}
+  </graph>
+</graphml>
+"""
+
+
+def test_graphml_of_other_programs(tmp_path):
+    path = tmp_path / "graph.graphml"
+    path.write_text(GRAPHML.format(name="weight", value='<data key="d0">2.5</data>', more=""))
+    assert read_graph(path).edge_table()["weight"] == pytest.approx([2.5, 2.5])
+    path.write_text(GRAPHML.format(name="Weight", value='<data key="d0">2.5</data>', more=""))
+    with pytest.raises(GraphError, match="has no attribute 'weight'; edges have 'Weight'; name"):
+        read_graph(path)
+    path.write_text(GRAPHML.format(name="weight", value="", more=""))
+    assert read_graph(path).edge_table()["weight"] == [1.0, 1.0]
+    path.write_text(GRAPHML.format(name="weight", value="", more='<edge source="r" target="a"/>'))
+    with pytest.raises(GraphError, match="edge 2: the edge 'r' -> 'a' repeats that of edge 1"):
+        read_graph(path)
+    assert read_graph(path, merge="sum").edge_table()["weight"] == pytest.approx([2.0, 1.0])
+    assert read_graph(path, merge="max", undirected=True).undirected
+
+
 def test_csv_as_people_write_it(tmp_path):
     path = tmp_path / "edges.csv"
     path.write_bytes(b'\xef\xbb\xbfsource, target, note, weight\r\n\r\nr, "a, b", x, 2\r\n'
@@ -225,6 +254,17 @@ def test_paths_that_lead_nowhere(tmp_path):
         tmp_path / "file"
     ):  # fmt: skip
         pass
+
+
+def test_names_that_graphml_cannot_hold(tmp_path):
+    for names, message in (
+        ("ra\0", "the name '.x00' has a character that GraphML cannot hold"),
+        (("r", 1, "1"), "names must be different as text"),
+    ):
+        graph = NamedGraph(random_graphs((), 2), tuple(names))
+        with pytest.raises(GraphError, match=message):
+            write_graph(tmp_path / "graph.graphml", graph)
+    assert os.listdir(tmp_path) == []
 
 
 def test_an_infinite_weight_is_null_in_json(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import compress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from spantree.graphs.findings import Findings
-from spantree.graphs.networks import to_networkx
+from spantree.graphs.graphml import write_graphml
 from spantree.graphs.problems import GraphError
 from spantree.graphs.staging import staged, staged_folder
 from spantree.graphs.writing import (
@@ -18,8 +19,6 @@ from spantree.graphs.writing import (
     graph_arrays,
     json_columns,
     save_npz,
-    write_graph,
-    write_graphml,
     write_table,
 )
 
@@ -63,7 +62,8 @@ def write_findings(
     A folder gets ``marginals``, ``best_tree`` and, if there are any, ``topk`` and ``samples``, with
     the extension of the format (csv if None), and ``summary.json``; with npz all tables are in
     ``findings.npz``, and with graphml every tree has a file. A file of tables or GraphML gets the
-    edges, with their probabilities and whether they are in the best tree; JSON and NPZ everything.
+    edges, with their probabilities and whether they are in the best tree; JSON and NPZ everything,
+    NPZ as matrices ``[head, dependent]`` in the order of ``names``.
 
     Nothing appears before it is complete. Files that are there are replaced.
 
@@ -89,7 +89,8 @@ def write_findings(
                 partial, findings.summary() | {"marginals": json_columns(_marginals(findings))}
             )
     elif out.suffix.lower() == ".graphml":
-        write_graph(out, graph, marginals=findings.marginals, heads=findings.best)
+        with staged(out) as partial:
+            write_graphml(partial, graph, _marginals(findings), report)
     else:
         write_table(out, _marginals(findings), progress=report)
     return [out]
@@ -130,16 +131,16 @@ def _share(report: Report | None, done: int, table: Columns, rows: int) -> Repor
 
 
 def _write_networks(folder: Path, findings: Findings) -> None:
-    graph, marginals = findings.graph, findings.marginals
-    write_graph(folder / "marginals.graphml", graph, marginals=marginals, heads=findings.best)
+    graph, edges = findings.graph, _marginals(findings)
+    write_graphml(folder / "marginals.graphml", graph, edges)
     trees = {"best_tree": findings.best}
     for kind, several in (("topk", findings.top), ("samples", findings.samples)):
         width = len(str(len(several)))
         trees |= {f"{kind}-{i:0{width}}": heads for i, heads in enumerate(several, start=1)}
     for name, heads in trees.items():
-        network = to_networkx(graph, marginals=marginals, heads=heads)
-        with staged(folder / f"{name}.graphml") as partial:
-            write_graphml(partial, network)
+        inside = graph.in_tree(heads).tolist()
+        tree = {column: list(compress(values, inside)) for column, values in edges.items()}
+        write_graphml(folder / f"{name}.graphml", graph, tree)
 
 
 def _marginals(findings: Findings) -> Columns:
