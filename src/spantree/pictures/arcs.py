@@ -69,8 +69,8 @@ def draw_arcs(
     shapes: list[Shape] = [*arcs, *dots, *names]
     depth = row.depth
     if not row.is_slanted and max(graph.heads) >= 0:
-        shapes += _shares(graph, row, floor + 6.0 + depth + 4.0)
-        depth += 16.0
+        shapes += _shares(graph, row, floor + 6.0 + depth + 10.0)
+        depth += 14.0
     height = floor + 6.0 + depth + 8.0
     n = len(graph.names)
     notes = _notes(graph, shown=len(arcs), faintest=faintest)
