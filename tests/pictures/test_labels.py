@@ -13,12 +13,14 @@ from tests.pictures.drawn import graph, outside, overlapping, texts, words
 DRAW = {"arcs": draw_arcs, "heatmap": draw_heatmap}
 
 
-@pytest.mark.parametrize("kind", ["short", "long", "mixed"])
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 60, 100])
+@pytest.mark.parametrize("kind", ["none", "short", "long", "mixed"])
+@pytest.mark.parametrize("n", [1, 2, 5, 10, 14, 20, 60, 100])
 @pytest.mark.parametrize("draw", DRAW.values(), ids=DRAW)
 def test_no_label_overlaps_another_or_leaves_the_picture(draw, n, kind):
-    names = words(n, kind)
-    drawing = draw(graph(n, names), title="A heading that is longer than a small picture is wide")
+    names = None if kind == "none" else words(n, kind)
+    drawing = draw(
+        graph(n, names, scale=12.0), title="A heading that is longer than a small picture is wide"
+    )
     assert not overlapping(drawing)
     assert not outside(drawing)
 

@@ -99,7 +99,7 @@ class ShowingTrees(ChoosingTrees):
             else:
                 kind = "arcs" if n <= _ARCS + 1 else "heatmap"
                 picture = self.svg(kind, item=index, title=name)
-                return f'<div style="overflow-x:auto">{picture}</div>'
+                return f'<div style="overflow-x:auto;margin:4px 0">{picture}</div>'
         except Exception as error:  # whatever it is, and above all that there is no tree
             why = str(error) or type(error).__name__
         where = f"{name}: " if name else ""

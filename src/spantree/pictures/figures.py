@@ -138,15 +138,20 @@ def _draw_arc(ax: Any, arc: Arc, scale: float) -> None:
             zorder=order,
         )
 
-    if arc.traced:
-        ax.add_patch(half_ellipse(0.8, 1.0))
     line = half_ellipse(arc.stroke, arc.opacity)
     line.set_gid("arc")
-    ax.add_patch(line)
     half = 2.8 + 0.3 * arc.stroke
     points = [(arc.end, arc.y + 1), (arc.end - half, arc.y - 7), (arc.end + half, arc.y - 7)]
     tip = patches.Polygon(points, color=colour, alpha=arc.opacity, linewidth=0, zorder=order)
-    ax.add_patch(tip)
+    drawn = [line, tip]
+    if arc.traced:
+        thin = 0.8 * _POINTS * scale
+        outline = patches.Polygon(
+            points, fill=False, edgecolor=colour, linewidth=thin, zorder=order
+        )
+        drawn = [half_ellipse(0.8, 1.0), outline, *drawn]
+    for patch in drawn:
+        ax.add_patch(patch)
 
 
 def _draw_disc(ax: Any, disc: Disc) -> None:

@@ -47,12 +47,15 @@ class Row(NamedTuple):
     is_slanted: bool
 
 
-def place_row(names: Sequence[str], widest: float = WIDEST) -> Row:
-    """Names in a line if that does not become too wide, else slanted, a line's height apart."""
+def place_row(names: Sequence[str], widest: float = WIDEST, *, room: float = 0.0) -> Row:
+    """Names in a line if that does not become too wide, else slanted, a line's height apart.
+
+    In a line every node has at least the given room for what is written below its name.
+    """
     shown = [abridged(name, _LONGEST, LARGE) for name in names]
-    widths = [written_width(name, LARGE) for name in shown]
+    widths = [max(room, written_width(name, LARGE)) for name in shown]
     least = min(90.0, max(46.0, min(500.0, widest - 2 * MARGIN) / len(names)))
-    gap = 0.9 * LARGE
+    gap = 0.8 * LARGE
     positions = [MARGIN + max(widths[0] / 2, 14.0)]
     for before, after in pairwise(widths):
         positions.append(positions[-1] + max(least, (before + after) / 2 + gap))
