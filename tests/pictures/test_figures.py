@@ -109,6 +109,15 @@ def test_given_axes_are_drawn_on_and_returned(name):
 
 
 @pytest.mark.parametrize("name", PLOT)
+def test_axes_of_a_subfigure(name):
+    part, _ = plt.figure(figsize=(9, 4), layout="constrained").subfigures(1, 2)
+    d = distribution(4)
+    ax = PLOT[name](part.subplots(), d.marginals, d.mode)
+    assert ax.figure is part
+    assert len(ax.patches) >= 4
+
+
+@pytest.mark.parametrize("name", PLOT)
 def test_dollars_in_names_are_dollars(name):
     d = distribution(3)
     ax = PLOT[name](None, d.marginals, d.mode, ["$x^", "a$b$", r"\frac$"])

@@ -135,6 +135,15 @@ def test_svg_is_accessible_and_stands_alone(name):
     assert " id=" not in svg  # several in one page must not meet
 
 
+@pytest.mark.parametrize("draw", DRAW.values(), ids=DRAW)
+def test_the_description_tells_the_best_tree(draw):
+    marginals = torch.zeros(3, 3)
+    marginals[0, 2], marginals[2, 1] = 1.0, 0.25
+    description = parsed(draw(marginals, [-1, 2, 0], ["a", "b"])).find(SVG + "desc").text
+    assert description.endswith("The best tree: b → a 25.0 %, ROOT → b 100.0 %.")
+    assert "best tree" not in parsed(draw(marginals)).find(SVG + "desc").text
+
+
 def test_pictures_are_reproducible():
     d = distribution(20)
     assert arcs_svg(d.marginals, d.mode) == arcs_svg(d.marginals.numpy(), d.mode.tolist())

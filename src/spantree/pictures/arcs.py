@@ -15,6 +15,7 @@ from spantree.pictures.layout import (
     edge_tip,
     finished,
     place_row,
+    tree_in_words,
 )
 from spantree.pictures.lettering import percent, written_width
 from spantree.pictures.shapes import Arc, Disc, Drawing, Shape, Text
@@ -82,7 +83,7 @@ def draw_arcs(
         row.width,
         height,
         title or f"Probabilities of the edges between {n} nodes",
-        " ".join(notes),
+        " ".join([*notes, *tree_in_words(graph)]),
     )
     return finished(drawing, shapes, title, notes)
 

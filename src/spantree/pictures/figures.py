@@ -92,7 +92,7 @@ def plot_heatmap(
     bar.outline.set_visible(False)
     cell = float("inf")
     for _ in range(4):  # names take room from the cells, whose size decides on the names
-        ax.figure.draw_without_rendering()
+        _whole_figure(ax).draw_without_rendering()
         width, height = _pixels(ax)
         if min(width / (n - 1), height / n) > 0.99 * cell:
             break
@@ -116,6 +116,12 @@ def _pixels(ax: Any) -> tuple[float, float]:
     """Width and height of the axes in 96ths of an inch."""
     box, inch = ax.get_window_extent(), ax.figure.dpi / 96
     return box.width / inch, box.height / inch
+
+
+def _whole_figure(ax: Any) -> Any:
+    """The figure that the axes are in, though they may be in a part of it that is one, too."""
+    figure = ax.figure
+    return figure if hasattr(figure, "draw_without_rendering") else figure.figure
 
 
 def _draw_arc(ax: Any, arc: Arc, scale: float) -> None:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import cos, radians, sin
 from typing import NamedTuple
 
+from spantree.pictures.inputs import Graph
 from spantree.pictures.lettering import LINE, abridged, percent, wrapped, written_width
 from spantree.pictures.shapes import Drawing, Shape, Text
 
@@ -19,6 +20,7 @@ __all__ = [
     "finished",
     "place_row",
     "slant_for",
+    "tree_in_words",
 ]
 
 MARGIN = 20.0
@@ -99,6 +101,16 @@ def edge_tip(head: str, dependent: str, probability: float) -> str:
     """What a reader is told of one edge."""
     share = percent(probability)
     return f"{head} → {dependent}: {share} ({probability:.12g})"
+
+
+def tree_in_words(graph: Graph) -> list[str]:
+    """The highlighted tree as a sentence, for those who cannot see it; nothing without one."""
+    edges = [
+        f"{graph.names[head]} → {graph.names[node]} {percent(float(graph.marginals[head, node]))}"
+        for node, head in enumerate(graph.heads)
+        if head >= 0
+    ]
+    return [f"The best tree: {', '.join(edges)}."] if edges else []
 
 
 def finished(
