@@ -130,18 +130,15 @@ def _draw_arc(ax: Any, arc: Arc, scale: float) -> None:
     middle, span = (arc.start + arc.end) / 2, abs(arc.end - arc.start)
     order = 2 if arc.role == "tree" else 1
 
+    # The axis points down, so the upper half of the picture is at 180 to 360 degrees.
+    unit = load("matplotlib.path", extra="plot", purpose="to draw").Path.arc(180, 360)
+    vertices = unit.vertices * (span / 2, arc.height) + (middle, arc.y)
+    path = type(unit)(vertices, unit.codes)
+
     def half_ellipse(width: float, alpha: float) -> Any:
-        # The axis points down, so the upper half of the picture is at 180 to 360 degrees.
-        return patches.Arc(
-            (middle, arc.y),
-            span,
-            2 * arc.height,
-            theta1=180,
-            theta2=360,
-            color=colour,
-            linewidth=width * _POINTS * scale,
-            alpha=alpha,
-            zorder=order,
+        stroke = width * _POINTS * scale
+        return patches.PathPatch(
+            path, fill=False, edgecolor=colour, linewidth=stroke, alpha=alpha, zorder=order
         )
 
     line = half_ellipse(arc.stroke, arc.opacity)
