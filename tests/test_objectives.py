@@ -1,4 +1,4 @@
-"""Training criteria: values by brute force, gradients by gradcheck, and what training on them does."""
+"""Training criteria: values by brute force, gradients by gradcheck, and what training does."""
 
 import re
 from collections.abc import Callable
@@ -137,7 +137,9 @@ def test_values_by_brute_force(case):
     right = expected_share(case, case.gold)
     assert_within(actual["expected attachment"], right, 1e-10)
     assert_within(actual["risk"], 1.0 - right, 1e-10)
-    assert_within(actual["risk of a partial tree"], 1.0 - expected_share(case, case.partial()), 1e-10)
+    assert_within(
+        actual["risk of a partial tree"], 1.0 - expected_share(case, case.partial()), 1e-10
+    )
 
 
 def expected_share(case: Case, gold) -> Tensor:
@@ -358,9 +360,7 @@ def test_divergence_converges_to_the_teacher(reverse, labeled, root):
     kind = st.LabeledSpanningTree if labeled else st.SpanningTree
     more = (2,) if labeled else ()
     generator = torch.Generator().manual_seed(9)
-    teacher = kind(
-        torch.randn(2, 6, 6, *more, generator=generator, dtype=torch.float64), root=root
-    )
+    teacher = kind(torch.randn(2, 6, 6, *more, generator=generator, dtype=torch.float64), root=root)
     theta = trained(
         lambda x: objectives.kl_to_teacher(kind(x, root=root), teacher, reverse=reverse),
         torch.zeros(2, 6, 6, *more, dtype=torch.float64),
@@ -390,7 +390,9 @@ def test_targets_that_do_not_fit():
         message = f"target must have shape (4,) or (2, 4) like the expectations, got {shape}"
         with raises(ValueError, message):
             ge(many, torch.ones(shape))
-        message = f"target must have shape (4,) like the expectations of the whole batch, got {shape}"
+        message = (
+            f"target must have shape (4,) like the expectations of the whole batch, got {shape}"
+        )
         with raises(ValueError, message):
             ge(many, torch.ones(shape), pooled=True)
     with raises(ValueError, "target must have shape (4,) like the expectations of the whole batch"):
