@@ -62,7 +62,7 @@ def test_entropy_and_its_gradient(family, num_nodes, root, graph):
     assert_accurate(gradient, exact.rounded(exact.hessian_product(negative)))
 
 
-@pytest.mark.parametrize("num_nodes", SIZES[:2])
+@every_size
 @every_family
 def test_divergences_from_and_to_gentle_weights(family, num_nodes, root, graph):
     log_weights, exact_p = graph(family, num_nodes, root)
@@ -75,15 +75,12 @@ def test_divergences_from_and_to_gentle_weights(family, num_nodes, root, graph):
         assert kl_divergence(p, q) == torch.inf
 
 
-@every_size
+@pytest.mark.parametrize("num_nodes", SIZES[:2])
 @every_family
-def test_divergence_of_perturbed_weights(family, num_nodes, root, graph):
-    """By what can hardly be seen, or more: of large graphs one of the two for each kind of root."""
+def test_divergence_of_nearly_the_same_weights(family, num_nodes, root, graph):
     log_weights, exact_p = graph(family, num_nodes, root)
-    for scale in (1e-6, 1.0):
-        if num_nodes == 4 or (root == "single") == (scale < 1.0):
-            second = log_weights + scale * noise(log_weights)
-            compare(log_weights, second, exact_p, ExactGraph(second, root), root)
+    second = log_weights + 1e-6 * noise(log_weights)
+    compare(log_weights, second, exact_p, ExactGraph(second, root), root)
 
 
 def compare(
