@@ -211,7 +211,8 @@ def scaled(log_weights: Tensor) -> Tensor:
     """Log-weights less what all trees share: the best of each child, and the best of the root."""
     log_weights = log_weights - log_weights[1:].amax(0)
     log_weights[0] -= log_weights[0, 1:].max()
-    return log_weights.where(edge, -torch.inf)
+    log_weights[:, 0] = -torch.inf
+    return log_weights.fill_diagonal_(-torch.inf)
 
 
 def in_double_precision(log_weights: Tensor) -> Tensor:
@@ -220,7 +221,7 @@ def in_double_precision(log_weights: Tensor) -> Tensor:
     matrix = torch.tensor(textbook_matrix(weights.tolist(), 0.0))
     inverse, singular = torch.linalg.inv_ex(matrix)
     if singular:
-        return torch.full_like(weights, torch.nan).where(edge, 0.0)
+        return torch.full_like(weights, torch.nan).where(weights > 0, 0.0)
     return torch.tensor(textbook_marginals(weights.tolist(), inverse.tolist(), 0.0))
 
 
@@ -378,7 +379,7 @@ def draw_parents(axes, table: Tensor, title: str) -> None:
     colours = plt.matplotlib.colormaps["Blues"].with_extremes(bad="#d62728")
     valid = (table >= 0) & (table <= 1)
     shown = table.where(valid, torch.nan)[:, 1:]
-    axes.imshow(shown, cmap=colours, vmin=0, vmax=1, aspect="auto")
+    axes.imshow(shown.numpy(), cmap=colours, vmin=0, vmax=1, aspect="auto")
     for a in range(n):
         for b in range(1, n):
             p = float(table[a, b])

@@ -251,7 +251,7 @@ week = (outbreak.onset[1:] - outbreak.onset[1:].min()) // 7
 cohort = torch.nn.functional.one_hot(week).double()  # (cases, weeks)
 size = cohort.sum(0)
 cohort = cohort[:, size > 0] / size[size > 0]
-weeks = week.unique() + 1
+weeks = (week.unique() + 1).tolist()
 cohort_mean = expected[1:] @ cohort
 cohort_sd = (cohort.T @ covariance[1:, 1:] @ cohort).diagonal().clamp_min(0).sqrt()
 cohort_truth = true_secondary[1:] @ cohort
@@ -259,7 +259,7 @@ cohort_sampled = secondary[:, 1:] @ cohort
 
 print(f"introductions: {interval95(introductions)}, truth {true_introductions}")
 print(f"longest chain: {interval95(longest)}, truth {int(generations(outbreak.infector).max())}")
-for k, number in enumerate(weeks.tolist()):
+for k, number in enumerate(weeks):
     print(f"R of week {number}: {cohort_mean[k]:.2f} ± {cohort_sd[k]:.2f},", end=" ")
     print(f"{interval95(cohort_sampled[:, k])}, truth {cohort_truth[k]:.2f}")
 
@@ -319,8 +319,16 @@ timeline.legend(
     frameon=False,
 )
 person = range(1, cases + 1)
-side.errorbar(expected[1:], person, xerr=sd[1:], fmt="o", color=BLUE, capsize=2, label="mean ± sd")
-side.plot(true_secondary[1:], person, "D", color=ORANGE, fillstyle="none", label="truth")
+side.errorbar(
+    expected[1:].numpy(),
+    person,
+    xerr=sd[1:].numpy(),
+    fmt="o",
+    color=BLUE,
+    capsize=2,
+    label="mean ± sd",
+)
+side.plot(true_secondary[1:].numpy(), person, "D", color=ORANGE, fillstyle="none", label="truth")
 side.set_xlim(left=-0.3)
 side.set_xlabel("people infected")
 side.set_title("Secondary cases", loc="left")
@@ -401,15 +409,19 @@ print(f"sd {standardised.std():.2f}")
 # %%
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.4), dpi=80, layout="constrained")
 count = torch.bincount(introductions)
-left.bar(range(len(count)), count / len(trees), color=BLUE, width=0.8)
+left.bar(range(len(count)), (count / len(trees)).numpy(), color=BLUE, width=0.8)
 left.axvline(true_introductions, color=ORANGE, linewidth=2, label="truth")
 left.set(xlabel="number of introductions", ylabel="posterior probability")
 left.set_xlim(0.4, len(count) - 0.4)
 
 low, high = cohort_sampled.quantile(torch.tensor([0.025, 0.975]), dim=0)
-middle.vlines(weeks, low, high, color=BLUE, linewidth=5, alpha=0.3, label="95% interval")
-middle.errorbar(weeks, cohort_mean, yerr=cohort_sd, fmt="o", color=BLUE, label="mean ± sd")
-middle.plot(weeks, cohort_truth, "D", color=ORANGE, fillstyle="none", label="truth")
+middle.vlines(
+    weeks, low.numpy(), high.numpy(), color=BLUE, linewidth=5, alpha=0.3, label="95% interval"
+)
+middle.errorbar(
+    weeks, cohort_mean.numpy(), yerr=cohort_sd.numpy(), fmt="o", color=BLUE, label="mean ± sd"
+)
+middle.plot(weeks, cohort_truth.numpy(), "D", color=ORANGE, fillstyle="none", label="truth")
 middle.axhline(1, color=GREY, linewidth=0.8)
 middle.set(xlabel="week of onset", ylabel="cohort reproduction number")
 middle.set_ylim(top=3.4)
@@ -419,7 +431,15 @@ for (mean, share, error), colour, name in (
     (uncalibrated, GREY, "independent"),
     (calibrated, BLUE, "transmission tree"),
 ):
-    right.errorbar(mean, share, yerr=2 * error, fmt="o-", color=colour, capsize=2, label=name)
+    right.errorbar(
+        mean.numpy(),
+        share.numpy(),
+        yerr=2 * error.numpy(),
+        fmt="o-",
+        color=colour,
+        capsize=2,
+        label=name,
+    )
 right.set(xlabel="probability given to an infector", ylabel="share of true infectors")
 for axes in (left, middle, right):
     axes.spines[["top", "right"]].set_visible(False)

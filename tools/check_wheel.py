@@ -35,7 +35,8 @@ def main(settings: list[str]) -> None:
             "--no-build-isolation", "--wheel-dir", name, *settings, cwd=ROOT)  # fmt: skip
         (wheel,) = folder.glob("spantree-*.whl")
         names = zipfile.ZipFile(wheel).namelist()
-        assert "spantree/py.typed" in names, "the wheel lacks py.typed"
+        for file in ("py.typed", "demo/data/outbreak.csv", "demo/data/sentence.csv"):
+            assert f"spantree/{file}" in names, f"the wheel lacks {file}"
         assert not [n for n in names if n.endswith((".cpp", ".hpp"))], "the wheel holds C++ sources"
 
         python = str(folder / "env" / "bin" / "python")
