@@ -12,8 +12,7 @@ KERNEL_SOURCES := CMakeLists.txt pyproject.toml $(shell find src/spantree/kernel
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup run test slow lint format types docs doctest bench wheel wheel-test lock check clean notebooks
-.PHONY: help setup run test slow lint format types docs doctest bench gallery wheel wheel-test lock check clean
+.PHONY: help setup run test slow lint format types docs doctest bench gallery notebooks wheel wheel-test lock check clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
