@@ -31,7 +31,8 @@ def test_files_that_are_named_exist(page):
 
 def test_links_of_the_readme():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text)]
+    found = re.findall(r"\]\(([^)]+)\)|src=\"([^\"]+)\"", text)
+    links = [(link or image).partition("#")[0] for link, image in found]
     missing = [x for x in links if x and "://" not in x and not (ROOT / x).exists()]
     assert not missing, f"there is no {missing}"
 
