@@ -12,7 +12,7 @@ KERNEL_SOURCES := CMakeLists.txt pyproject.toml $(shell find src/spantree/kernel
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup run test slow lint format types docs doctest bench wheel wheel-test lock check clean notebooks
+.PHONY: help setup run test slow lint format types docs doctest bench gallery notebooks wheel wheel-test lock check clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,8 @@ bench: $(KERNEL) ## Measure the engine and what is built on it (ARGS="--quick")
 
 notebooks: $(KERNEL) ## Build the notebooks of examples from their scripts, and execute them
 	$(PY) tools/notebooks.py $(ARGS)
+gallery: $(KERNEL) ## Draw every kind of picture into out/gallery, to be looked at
+	$(PY) tools/gallery.py
 
 wheel: $(KERNEL) ## Build a wheel into dist
 	CXX="$$(cat $(KERNEL))" $(PY) -m pip wheel . --no-deps --no-build-isolation --wheel-dir dist $(BUILD_SETTINGS)

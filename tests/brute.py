@@ -38,7 +38,7 @@ class BruteForce:
         return torch.stack(answers).reshape(*self.batch, *answers[0].shape)
 
     def _items(self, edge_values: Tensor) -> Tensor:
-        """Features or masks, with or without batch axes, one for each graph: ``(B, *edge, ...)``."""
+        """Features, with or without batch axes, one for each graph: ``(B, *edge, ...)``."""
         dense = edge_values.to_dense()
         has_batch = dense.shape[: len(self.batch) + self.axes] == (*self.batch, *self.edge)
         trailing = dense.shape[len(self.batch) * has_batch + self.axes :]

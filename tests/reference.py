@@ -94,7 +94,9 @@ class ExactGraph:
         with mp.workdps(digits):
             # 300 digits suffice here: a relative change of the weights changes results as little.
             self.log_weights = {e: mp.mpf(log_weights[e].item()) for e in edges}
-            heaviest = {j: max(self.log_weights[i, k] for i, k in edges if k == j) for _, j in edges}
+            heaviest = {
+                j: max(self.log_weights[i, k] for i, k in edges if k == j) for _, j in edges
+            }
             self.weights = {e: mp.exp(self.log_weights[e] - heaviest[e[1]]) for e in edges}
             shift = mp.fsum(heaviest.values())
         self.inverse, self.digits = _inverse(self.weights, self.num_nodes, root, digits)

@@ -29,6 +29,13 @@ def test_import_takes_at_most_50_ms_beyond_torch():
     assert median(run["seconds"] for run in imports()) <= 0.050
 
 
+def test_import_leaves_optional_packages_alone():
+    optional = ["matplotlib", "typer", "rich", "networkx", "scipy", "pandas", "polars", "pyarrow"]
+    loaded = {name.partition(".")[0] for name in imports()[0]["new"]}
+    assert not loaded.intersection(optional)
+    assert "spantree.graphs" in imports()[0]["new"]
+
+
 def test_import_brings_in_torch_and_numpy_alone():
     packages = {name.partition(".")[0] for name in imports()[0]["new"]}
     assert packages - sys.stdlib_module_names <= {"spantree", "torch", "numpy"}

@@ -106,9 +106,7 @@ def check_heads(
     check_device(name, heads, device)
 
 
-def check_indices(
-    name: str, indices: Tensor, shape: tuple[int, ...], device: torch.device
-) -> None:
+def check_indices(name: str, indices: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
     """Raises unless ``indices`` are ``(K, axes)`` places within ``shape``."""
     _check_integers(name, indices)
     if indices.dim() != 2 or indices.shape[-1] != len(shape):

@@ -87,7 +87,8 @@ def generalized_expectation(
     check_device("target", target, distribution.log_weights.device)
     if pooled:
         expected = expected.reshape(-1, count).sum(0)
-    difference = expected - (target[..., None] if scalar else target)
+    wanted = target[..., None] if scalar else target
+    difference = expected - wanted.to(expected.dtype)
     return 0.5 * difference.square().sum(-1)
 
 

@@ -215,20 +215,20 @@ def second_order(
 
 
 def _unified(form: GradientForm, r: Features, s: Features) -> Tensor:
-    """T2, Figure 2."""
+    """T2, Figure 3."""
     z, mean_r, mean_s = (form.log_partition.exp(), *_means(form.marginals, r, s))
     return _uncentred(z, sparse_covariance(form, r, s), mean_r, mean_s)
 
 
 def _by_vectors(ensemble: Ensemble, r: Features, s: Features) -> Tensor:
-    """T2^v, Figure 2."""
+    """T2^v, Figure 3."""
     log_partition, marginals = ensemble.solve()
     centred = covariance_by_products(ensemble, r, s, ensemble.hessian_vector_product)
     return _uncentred(log_partition.exp(), centred, *_means(marginals, r, s))
 
 
 def _by_hessian(form: GradientForm, r: Features, s: Features) -> Tensor:
-    """T2^h, Figure 2."""
+    """T2^h, Figure 3."""
     batch, n = form.ensemble.batch_shape, form.ensemble.edge_shape[0]
     result = form.weights.new_zeros(*batch, r.size, s.size)
     marginals = form.marginals.reshape(batch.numel(), n * n)

@@ -100,7 +100,9 @@ def test_batches_broadcast(root):
     assert_close(q.kl_divergence(p), q.expand((2, 3)).kl_divergence(p))
 
 
-@pytest.mark.parametrize("question", ["entropy", "renyi_entropy", "norm", "covariance", "marginals"])
+@pytest.mark.parametrize(
+    "question", ["entropy", "renyi_entropy", "norm", "covariance", "marginals"]
+)
 def test_gradients_where_edges_are_forbidden(question, root):
     """Finite everywhere, and exactly 0 along what is no edge."""
     theta = random_graphs((4,), 5, forbidden=0.6).requires_grad_()

@@ -94,7 +94,9 @@ def test_without_validation_they_have_no_probability(problem, plain):
 def test_missing_edges_of_partial_trees_are_no_error(plain):
     partial = torch.tensor([-1, 3, -1, -1, -1])
     assert plain.joint(partial).isneginf().all()
-    with raises(ValueError, "no spanning tree exists for batch item (0, 0) (and 5 more): nodes [1]"):
+    with raises(
+        ValueError, "no spanning tree exists for batch item (0, 0) (and 5 more): nodes [1]"
+    ):
         plain.condition(partial).entropy()
 
 
@@ -111,7 +113,7 @@ def test_labels_that_do_not_fit(labeled):
         with raises(ValueError, f"{message} at index (0,)"):
             question((heads, torch.tensor([-1, 0, 2, 0])))
     single = st.LabeledSpanningTree(labeled.log_weights[0])
-    with pytest.raises(ValueError, match="node 3 has label -2$"):
+    with pytest.raises(ValueError, match=r"node 3 has label -2$"):
         single.joint((heads, torch.tensor([-1, 0, 0, -2])))
 
 
@@ -208,9 +210,7 @@ def test_method(method, plain):
 def test_two_distributions_that_do_not_fit(plain, labeled):
     other = st.SpanningTree(random_graphs((2, 3), 5))
     for divergence in (plain.kl_divergence, plain.cross_entropy):
-        with raises(
-            ValueError, "q must have graphs of the size of p's, edges (5, 5), got (6, 6)"
-        ):
+        with raises(ValueError, "q must have graphs of the size of p's, edges (5, 5), got (6, 6)"):
             divergence(other)
         with raises(TypeError, "q must be a SpanningTree like p, got LabeledSpanningTree"):
             divergence(labeled)

@@ -10,10 +10,11 @@ def main() -> None:
     try:
         from spantree.cli.app import run
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
+        package = (error.name or "").partition(".")[0]
+        if package not in ("typer", "rich"):
             raise
         print(
-            f"spantree: {error.name} is needed for the command line: pip install 'spantree[cli]'",
+            f"spantree: {package} is needed for the command line: pip install 'spantree[cli]'",
             file=sys.stderr,
         )
         sys.exit(2)

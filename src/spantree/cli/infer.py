@@ -44,6 +44,7 @@ def infer(
     graph: Annotated[
         Path,
         typer.Argument(
+            metavar="GRAPH",
             help="A .csv, .tsv, .parquet, .graphml or .npz file.",
             show_default=False,
         ),
@@ -186,14 +187,17 @@ def infer(
                 "the trees of an undirected graph with a single edge at the root depend on which "
                 "node that is: name it with --root"
             )
-        findings = find(
-            named,
-            "single" if single_root else "multi",
-            topk=topk,
-            samples=samples,
-            seed=seed,
-            stage=stages.stage,
-        )
+        try:
+            findings = find(
+                named,
+                "single" if single_root else "multi",
+                topk=topk,
+                samples=samples,
+                seed=seed,
+                stage=stages.stage,
+            )
+        except GraphError as error:
+            raise error.at(str(graph)) from None
         written = [] if out is None else _write(stages.stage, out, findings, _value(format))
     if as_json:
         summary = findings.summary(show) | {"written": [str(file) for file in written]}
@@ -213,7 +217,7 @@ def _write(
     format: Any,
 ) -> list[Path]:
     with stage(f"writing {out.name}") as report:
-        return write_findings(out, findings, format, lambda _, share: report(share))
+        return write_findings(out, findings, format, report)
 
 
 def _value(option: Enum | None) -> Any:

@@ -28,7 +28,8 @@ def print_notes(console: Console, findings: Findings) -> None:
     ]
     if any(parts):
         found = ", ".join(part for part in parts if part)
-        console.print(Text(f"note: {found} ignored, which no tree has", style="dim"))
+        note = Text(f"note: {found} ignored, which no tree has", style="dim")
+        console.print(note, soft_wrap=True)
 
 
 def print_findings(

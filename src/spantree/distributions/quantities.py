@@ -14,10 +14,6 @@ __all__ = ["Quantities"]
 class Quantities(WeightedGraphs):
     """Expectations, covariances, entropies and divergences; each is a call of `inference`."""
 
-    def kl_divergence(self, q: "Quantities") -> Tensor:
-        """KL(self‖q), as ``torch.distributions.kl_divergence``; infinite as `cross_entropy`."""
-        return self._rounded(entropies.kl_divergence(self._state, self._comparable(q)))
-
     def expectation(self, features: Tensor) -> Tensor:
         """E[Σ of the features over the tree's edges], T1 of the paper.
 
@@ -73,6 +69,10 @@ class Quantities(WeightedGraphs):
         Gradients are then those of the finite part: forbidden edges move neither p nor q.
         """
         return self._rounded(entropies.cross_entropy(self._state, self._comparable(q)))
+
+    def kl_divergence(self, q: "Quantities") -> Tensor:
+        """KL(self‖q), as ``torch.distributions.kl_divergence``; infinite as `cross_entropy`."""
+        return self._rounded(entropies.kl_divergence(self._state, self._comparable(q)))
 
     def renyi_entropy(self, order: float) -> Tensor:
         """Rényi entropy; Hartley's log-count for order 0, Shannon's for 1, min-entropy for inf."""
@@ -130,10 +130,11 @@ class Quantities(WeightedGraphs):
                 f"q must have a batch shape that broadcasts with p's {tuple(self.batch_shape)}, "
                 f"got {tuple(q.batch_shape)}"
             ) from None
-        longest = torch.tensor(ours[0] - 1, device=self.log_weights.device)
-        lengths = [longest if d.lengths is None else d.lengths for d in (self, q)]
-        if not bool((lengths[0] == lengths[1]).all()):
-            raise ValueError(
-                f"q must have the lengths of p, {lengths[0].tolist()}, got {lengths[1].tolist()}"
-            )
+        if self.lengths is not None or q.lengths is not None:
+            longest = torch.tensor(ours[0] - 1, device=self.log_weights.device)
+            mine, others = (longest if d.lengths is None else d.lengths for d in (self, q))
+            if not bool((mine == others).all()):
+                raise ValueError(
+                    f"q must have the lengths of p, {mine.tolist()}, got {others.tolist()}"
+                )
         return q._state

@@ -4,13 +4,14 @@ import operator
 from collections.abc import Sequence
 from html import escape
 from itertools import islice, product
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from torch import Tensor
 
 from spantree.distributions.choosing import ChoosingTrees
-from spantree.pictures import arcs_svg, heatmap_svg, plot_arcs, plot_heatmap
-from spantree.pictures.svg import Theme
+
+if TYPE_CHECKING:
+    from spantree.pictures.svg import Theme
 
 __all__ = ["ShowingTrees"]
 
@@ -28,7 +29,10 @@ class _Picture(NamedTuple):
 
 
 class ShowingTrees(ChoosingTrees):
-    """Pictures; `pictures` draws them. Those of labelled trees are of edges of any label."""
+    """Pictures; `pictures` draws them. Those of labelled trees are of edges of any label.
+
+    `pictures` is imported when the first is asked for, as few who import spantree want any.
+    """
 
     def svg(
         self,
@@ -37,7 +41,7 @@ class ShowingTrees(ChoosingTrees):
         names: Sequence[Any] | None = None,
         item: int | tuple[int, ...] | None = None,
         title: str | None = None,
-        theme: Theme = "auto",
+        theme: "Theme" = "auto",
     ) -> str:
         """The probabilities of a graph's edges and its best tree, as SVG.
 
@@ -51,6 +55,8 @@ class ShowingTrees(ChoosingTrees):
         Returns:
             An ``<svg>`` element to be written to a file, or into a page.
         """
+        from spantree.pictures import arcs_svg, heatmap_svg
+
         draw = {"arcs": arcs_svg, "heatmap": heatmap_svg}[_checked(kind)]
         return draw(*self._pictured(item), names, title=title, theme=theme)
 
@@ -68,6 +74,8 @@ class ShowingTrees(ChoosingTrees):
         Returns:
             The axes. Needs the extra ``plot``; colours follow matplotlib's active style.
         """
+        from spantree.pictures import plot_arcs, plot_heatmap
+
         draw = {"arcs": plot_arcs, "heatmap": plot_heatmap}[_checked(kind)]
         return draw(ax, *self._pictured(item), names, title=title)
 
@@ -91,7 +99,7 @@ class ShowingTrees(ChoosingTrees):
             else:
                 kind = "arcs" if n <= _ARCS + 1 else "heatmap"
                 picture = self.svg(kind, item=index, title=name)
-                return f'<div style="overflow-x:auto">{picture}</div>'
+                return f'<div style="overflow-x:auto;margin:4px 0">{picture}</div>'
         except Exception as error:  # whatever it is, and above all that there is no tree
             why = str(error) or type(error).__name__
         where = f"{name}: " if name else ""

@@ -77,7 +77,7 @@ class NamedGraph:
             raise ValueError(f"names must be {n} like the nodes of log_weights, got {len(names)}")
         if len(set(names)) != n:
             first = next(name for i, name in enumerate(names) if name in names[:i])
-            raise ValueError(f"names must be different, got {first!r} twice")
+            raise GraphError(f"names must be different, got {first!r} twice")
         object.__setattr__(self, "log_weights", log_weights)
         object.__setattr__(self, "names", names)
 

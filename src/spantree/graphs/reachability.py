@@ -60,19 +60,16 @@ def require_tree(log_weights: Tensor, names: Sequence[Hashable], *, single_root:
         )
     if not single_root:
         return
+    # If any node reaches all others without the root, so does the child of the root above it.
     below = edges[1:, 1:]
-    tops = mothers(below)
-    if (tops & edges[0, 1:]).any():
-        return
-    problem = f"no spanning tree with a single edge from the root {names[0]!r} exists"
-    if tops.any():
-        able = listed(names[i + 1] for i in tops.nonzero()[0].tolist())
-        raise GraphError(f"{problem}: it has no edge to a node that reaches all others ({able})")
     start = _last_start(below)
     lost = (~reached_from(start, below)).nonzero()[0].tolist()
+    if not lost:
+        return
     raise GraphError(
-        f"{problem}: without the root no node reaches all others; {names[start + 1]!r}, for one, "
-        f"does not reach {listed(names[i + 1] for i in lost)}",
+        f"no spanning tree with a single edge from the root {names[0]!r} exists: "
+        f"without the root no node reaches all others; {names[start + 1]!r}, for one, does not "
+        f"reach {listed(names[i + 1] for i in lost)}",
         "allow several with root='multi'",
         "leave out --single-root to allow several",
     )

@@ -83,7 +83,7 @@ def read_graph(
         if suffix == ".graphml":
             return read_graphml(path, root, weight, log_weight, undirected, merge)
         if suffix == ".npz":
-            return read_npz(path, root, undirected=bool(undirected), merge=merge)
+            return read_npz(path, root, undirected=bool(undirected))
         values = log_weight if log_weight is not None else weight
         wanted = [source, target] + ([] if values is None else [values])
         read = read_parquet if suffix == ".parquet" else read_delimited

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import compress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from spantree.graphs.findings import Findings
-from spantree.graphs.networks import to_networkx
+from spantree.graphs.graphml import write_graphml
 from spantree.graphs.problems import GraphError
 from spantree.graphs.staging import staged, staged_folder
 from spantree.graphs.writing import (
@@ -18,15 +19,13 @@ from spantree.graphs.writing import (
     graph_arrays,
     json_columns,
     save_npz,
-    write_graph,
-    write_graphml,
     write_table,
 )
 
 __all__ = ["check_destination", "write_findings"]
 
 Columns = dict[str, list[Any]]
-Report = Callable[[str, float], None]
+Report = Callable[[float], None]
 
 
 def check_destination(out: Path, format: Format | None, *, trees: bool) -> None:
@@ -63,7 +62,8 @@ def write_findings(
     A folder gets ``marginals``, ``best_tree`` and, if there are any, ``topk`` and ``samples``, with
     the extension of the format (csv if None), and ``summary.json``; with npz all tables are in
     ``findings.npz``, and with graphml every tree has a file. A file of tables or GraphML gets the
-    edges, with their probabilities and whether they are in the best tree; JSON and NPZ everything.
+    edges, with their probabilities and whether they are in the best tree; JSON and NPZ everything,
+    NPZ as matrices ``[head, dependent]`` in the order of ``names``.
 
     Nothing appears before it is complete. Files that are there are replaced.
 
@@ -71,7 +71,7 @@ def write_findings(
         out: a file with the extension of a format, or a folder.
         findings: what to write.
         format: of the files in a folder.
-        report: called now and then with a file's name and the share of it that has been written.
+        report: called now and then with the share that has been written, in rows of tables.
     """
     graph = findings.graph
     check_destination(out, format, trees=bool(len(findings.top) or len(findings.samples)))
@@ -89,9 +89,10 @@ def write_findings(
                 partial, findings.summary() | {"marginals": json_columns(_marginals(findings))}
             )
     elif out.suffix.lower() == ".graphml":
-        write_graph(out, graph, marginals=findings.marginals, heads=findings.best)
+        with staged(out) as partial:
+            write_graphml(partial, graph, _marginals(findings), report)
     else:
-        write_table(out, _marginals(findings), progress=_reporter(report, out.name))
+        write_table(out, _marginals(findings), progress=report)
     return [out]
 
 
@@ -113,23 +114,33 @@ def _write_folder(folder: Path, findings: Findings, format: Format, report: Repo
         "topk": _top(findings),
         "samples": _samples(findings),
     }
+    rows, done = sum(len(table["source"]) for table in tables.values()), 0
     for name, table in tables.items():
         if table["source"]:
-            file = folder / f"{name}.{format}"
-            write_table(file, table, progress=_reporter(report, file.name))
+            write_table(
+                folder / f"{name}.{format}", table, progress=_share(report, done, table, rows)
+            )
+            done += len(table["source"])
+
+
+def _share(report: Report | None, done: int, table: Columns, rows: int) -> Report | None:
+    """Reports on a table as a part of all tables."""
+    if report is None:
+        return None
+    return lambda share: report((done + share * len(table["source"])) / rows)
 
 
 def _write_networks(folder: Path, findings: Findings) -> None:
-    graph, marginals = findings.graph, findings.marginals
-    write_graph(folder / "marginals.graphml", graph, marginals=marginals, heads=findings.best)
+    graph, edges = findings.graph, _marginals(findings)
+    write_graphml(folder / "marginals.graphml", graph, edges)
     trees = {"best_tree": findings.best}
     for kind, several in (("topk", findings.top), ("samples", findings.samples)):
         width = len(str(len(several)))
         trees |= {f"{kind}-{i:0{width}}": heads for i, heads in enumerate(several, start=1)}
     for name, heads in trees.items():
-        network = to_networkx(graph, marginals=marginals, heads=heads)
-        with staged(folder / f"{name}.graphml") as partial:
-            write_graphml(partial, network)
+        inside = graph.in_tree(heads).tolist()
+        tree = {column: list(compress(values, inside)) for column, values in edges.items()}
+        write_graphml(folder / f"{name}.graphml", graph, tree)
 
 
 def _marginals(findings: Findings) -> Columns:
@@ -193,7 +204,3 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
     with path.open("w", encoding="utf-8") as file:
         json.dump(content, file, ensure_ascii=False, indent=1, default=str)
         file.write("\n")
-
-
-def _reporter(report: Report | None, name: str) -> Callable[[float], None] | None:
-    return None if report is None else lambda share: report(name, share)

@@ -15,8 +15,8 @@ def check_size(n: int) -> None:
     needed, present = _MATRICES * 8 * n * n, _memory()
     if present is not None and needed > present:
         raise GraphError(
-            f"a graph of {n:,} nodes is too large: it takes {needed / 2**30:,.0f} GiB as dense "
-            f"matrices, and this machine has {present / 2**30:,.0f} GiB of memory"
+            f"a graph of {n:,} nodes is too large: it takes {needed / 2**30:,.1f} GiB as dense "
+            f"matrices, and this machine has {present / 2**30:,.1f} GiB of memory"
         )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from torch import Tensor
 
 from spantree.extras import load
+from spantree.graphs.graphml import write_graphml
 from spantree.graphs.named import NamedGraph
-from spantree.graphs.networks import to_networkx
 from spantree.graphs.problems import GraphError
 from spantree.graphs.staging import staged
 
@@ -69,6 +69,7 @@ def write_graph(
     *,
     marginals: Tensor | None = None,
     heads: Tensor | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> None:
     """Write a graph, and what is known of its edges, so that `read_graph` can read it.
 
@@ -76,32 +77,30 @@ def write_graph(
         path: a ``.csv``, ``.tsv``, ``.parquet`` or ``.graphml`` file with a row or an edge for each
             edge; ``.json`` has the same columns, and ``.npz`` ``log_weights``, ``names`` and
             ``undirected`` instead.
-        graph: the graph. CSV, TSV and GraphML keep names as text; read back from these it needs to
-            be told that it is undirected, but for GraphML.
+        graph: the graph. CSV, TSV and GraphML keep names as text; a table, read back, needs to be
+            told that the graph is undirected.
         marginals: ``(n, n)`` for a column, attribute or matrix ``probability``.
-        heads: ``(n,)`` a tree, for a column, attribute or matrix ``in_tree``.
+        heads: ``(n,)`` a tree, for a column or attribute ``in_tree``, or an array ``heads``.
+        progress: called now and then with the share that has been written.
     """
     path = Path(path)
-    extra = {} if marginals is None else {"probability": marginals}
-    if path.suffix.lower() not in (".graphml", ".npz"):
-        table = graph.edge_table(**extra)
+    suffix = path.suffix.lower()
+    extra = {} if marginals is None else {"probability": marginals.detach()}
+    if suffix == ".npz":
+        arrays = graph_arrays(graph) | {name: value.numpy() for name, value in extra.items()}
         if heads is not None:
-            table["in_tree"] = graph.in_tree(heads).tolist()
-        write_table(path, table)
-        return
-    with staged(path) as partial:
-        if path.suffix.lower() == ".npz":
-            arrays = graph_arrays(graph) | {k: v.detach().numpy() for k, v in extra.items()}
-            if heads is not None:
-                arrays["heads"] = heads.numpy()
+            arrays["heads"] = heads.numpy()
+        with staged(path) as partial:
             save_npz(partial, arrays)
-        else:
-            network = to_networkx(graph, marginals=marginals)
-            if heads is not None:
-                inside = graph.in_tree(heads).tolist()
-                for (source, target), value in zip(graph.edge_names, inside, strict=True):
-                    network.edges[source, target]["in_tree"] = value
-            write_graphml(partial, network)
+        return
+    if heads is not None:
+        extra["in_tree"] = graph.in_tree(heads)
+    table = graph.edge_table(**extra)
+    if suffix == ".graphml":
+        with staged(path) as partial:
+            write_graphml(partial, graph, table, progress)
+    else:
+        write_table(path, table, progress=progress)
 
 
 def graph_arrays(graph: NamedGraph) -> dict[str, np.ndarray]:
@@ -176,11 +175,3 @@ def _write_json(path: Path, table: Table, progress: Any) -> None:
 
 def _write_npz(path: Path, table: Table, progress: Any) -> None:
     save_npz(path, {name: as_array(column) for name, column in table.items()})
-
-
-def write_graphml(path: Path, network: Any) -> None:
-    """Write a networkx graph, the name of its root as text."""
-    nx = load("networkx", extra="graphs", purpose="to write GraphML")
-    network.graph["root"] = str(network.graph["root"])
-    plain = all(isinstance(name, str | int | float | bool) for name in network)
-    nx.write_graphml(network if plain else nx.relabel_nodes(network, str), path)

@@ -23,12 +23,7 @@ import torch
 from torch import Tensor
 
 from spantree.inference.ensemble import Ensemble
-from spantree.inference.features import (
-    Features,
-    contract,
-    dense_part,
-    features_of,
-)
+from spantree.inference.features import Features, contract, dense_part, features_of
 from spantree.inference.gradient_form import GradientForm
 from spantree.inference.hats import sparse_covariance
 
@@ -66,11 +61,8 @@ def covariance(
         s: features; r itself if None.
         method: see the head of this module.
     """
-    left, right = _both_sides(ensemble, r, s)
-    result = _centred(ensemble, left, right, method)
-    if s is None:
-        result = (result + result.mT) / 2
-    return without_scalar_axes(result, left, right)
+    left, right, centred = _centred(ensemble, r, s, method)
+    return without_scalar_axes(centred, left, right)
 
 
 def second_moment(
@@ -82,10 +74,7 @@ def second_moment(
     method: CovarianceMethod = "auto",
 ) -> Tensor:
     """E[r sᵀ] ``(*batch, R, S)``: the covariance and the product of the means."""
-    left, right = _both_sides(ensemble, r, s)
-    centred = _centred(ensemble, left, right, method)
-    if s is None:
-        centred = (centred + centred.mT) / 2
+    left, right, centred = _centred(ensemble, r, s, method)
     mean_r, mean_s = (contract(marginals, side, ensemble.edge_axes) for side in (left, right))
     moment = torch.addcmul(centred, mean_r[..., :, None], mean_s[..., None, :])
     return without_scalar_axes(moment, left, right)
@@ -137,14 +126,19 @@ def covariance_by_gradient(form: GradientForm, left: Features, right: Features) 
     return covariance_by_products(form.ensemble, left, right, form.products)
 
 
-def _both_sides(ensemble: Ensemble, r: Tensor, s: Tensor | None) -> tuple[Features, Features]:
-    left = features_of("r", r, ensemble.log_weights, ensemble.edge_axes)
-    if s is None:
-        return left, left
-    return left, features_of("s", s, ensemble.log_weights, ensemble.edge_axes)
-
-
 def _centred(
+    ensemble: Ensemble, r: Tensor, s: Tensor | None, method: CovarianceMethod
+) -> tuple[Features, Features, Tensor]:
+    """Both sides, and their covariance ``(*batch, R, S)``; symmetric where s is r."""
+    left = right = features_of("r", r, ensemble.log_weights, ensemble.edge_axes)
+    if s is None:
+        result = _by_method(ensemble, left, right, method)
+        return left, right, (result + result.mT) / 2
+    right = features_of("s", s, ensemble.log_weights, ensemble.edge_axes)
+    return left, right, _by_method(ensemble, left, right, method)
+
+
+def _by_method(
     ensemble: Ensemble, left: Features, right: Features, method: CovarianceMethod
 ) -> Tensor:
     if method not in get_args(CovarianceMethod):

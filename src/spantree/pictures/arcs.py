@@ -9,13 +9,15 @@ from spantree.pictures.layout import (
     FAINTEST,
     LARGE,
     MARGIN,
+    SMALL,
     WIDEST,
     Row,
     edge_tip,
     finished,
     place_row,
+    tree_in_words,
 )
-from spantree.pictures.lettering import percent
+from spantree.pictures.lettering import percent, written_width
 from spantree.pictures.shapes import Arc, Disc, Drawing, Shape, Text
 from spantree.pictures.svg import Theme, check_theme, to_svg
 
@@ -57,7 +59,9 @@ def draw_arcs(
     """The picture that `arcs_svg` describes, of about the width ``widest`` or less if it can be."""
     if not 0 <= faintest <= 1:
         raise ValueError(f"faintest must be a probability in 0..1, got {faintest}")
-    row = place_row(graph.names, widest)
+    shares = _shares(graph)
+    room = max((written_width(share, SMALL) for share in shares.values()), default=0.0)
+    row = place_row(graph.names, widest, room=room)
     above = max(90.0, min(300.0, 0.3 * row.width))
     floor = MARGIN + above + (LARGE + 14.0 if title else 0.0)
     arcs = _arcs(graph, row, above, floor, faintest)
@@ -68,9 +72,10 @@ def draw_arcs(
     names = [replace(name, y=floor + 6.0 + name.y) for name in row.names]
     shapes: list[Shape] = [*arcs, *dots, *names]
     depth = row.depth
-    if not row.is_slanted and max(graph.heads) >= 0:
-        shapes += _shares(graph, row, floor + 6.0 + depth + 4.0)
-        depth += 16.0
+    if shares and not row.is_slanted:
+        y = floor + 6.0 + depth + 10.0
+        shapes += [Text(row.positions[k], y, share, SMALL, "tree") for k, share in shares.items()]
+        depth += 14.0
     height = floor + 6.0 + depth + 8.0
     n = len(graph.names)
     notes = _notes(graph, shown=len(arcs), faintest=faintest)
@@ -78,7 +83,7 @@ def draw_arcs(
         row.width,
         height,
         title or f"Probabilities of the edges between {n} nodes",
-        " ".join(notes),
+        " ".join([*notes, *tree_in_words(graph)]),
     )
     return finished(drawing, shapes, title, notes)
 
@@ -112,13 +117,13 @@ def _arcs(graph: Graph, row: Row, above: float, floor: float, faintest: float) -
     return sorted(arcs, key=lambda arc: (arc.role == "tree", arc.opacity))
 
 
-def _shares(graph: Graph, row: Row, y: float) -> list[Text]:
-    """Below every name how probable its edge in the tree is."""
-    return [
-        Text(row.positions[node], y, percent(float(graph.marginals[head, node])), 12.0, "tree")
+def _shares(graph: Graph) -> dict[int, str]:
+    """By node, how probable its edge in the tree is."""
+    return {
+        node: percent(float(graph.marginals[head, node]))
         for node, head in enumerate(graph.heads)
         if head >= 0
-    ]
+    }
 
 
 def _notes(graph: Graph, *, shown: int, faintest: float) -> list[str]:

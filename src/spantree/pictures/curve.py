@@ -5,7 +5,7 @@ from math import ceil, floor, isfinite, log10
 from typing import Any, NamedTuple
 
 from spantree.pictures.layout import LARGE, MARGIN, SMALL, finished
-from spantree.pictures.lettering import LINE, clean, written_width
+from spantree.pictures.lettering import LINE, written_width
 from spantree.pictures.shapes import Disc, Drawing, Path, Role, Shape, Text
 from spantree.pictures.svg import Theme, check_theme, to_svg
 
@@ -52,7 +52,7 @@ def curve_svg(
         in dashes. The numbers of a point appear when it is pointed at.
     """
     check_theme(theme)
-    lines = {clean(str(name)): _points(str(name), *given) for name, given in series.items()}
+    lines = {str(name): _points(str(name), *given) for name, given in series.items()}
     if not lines:
         raise ValueError("series must hold at least one line, got none")
     every = [point for points in lines.values() for point in points]
@@ -68,12 +68,12 @@ def curve_svg(
     for index, (name, points) in enumerate(lines.items()):
         shapes += _line(name, points, across, upright, *_style(index))
     if y_label:
-        shapes.append(Text(left, top - 12.0, clean(y_label), SMALL, "muted", "start"))
+        shapes.append(Text(left, top - 12.0, y_label, SMALL, "muted", "start"))
     bottom = top + _HEIGHT + 20.0
     if x_label:
         bottom += 1.5 * SMALL
         middle = left + _WIDTH / 2
-        shapes.append(Text(middle, bottom, clean(x_label), SMALL, "muted"))
+        shapes.append(Text(middle, bottom, x_label, SMALL, "muted"))
     what = title or f"{y_label or 'y'} against {x_label or 'x'}"
     drawing = Drawing(left + _WIDTH + MARGIN, bottom + 4.0, what, _described(lines))
     return to_svg(finished(drawing, [*shapes, *legend], title, []), theme)

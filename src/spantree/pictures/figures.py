@@ -92,7 +92,7 @@ def plot_heatmap(
     bar.outline.set_visible(False)
     cell = float("inf")
     for _ in range(4):  # names take room from the cells, whose size decides on the names
-        ax.figure.draw_without_rendering()
+        _whole_figure(ax).draw_without_rendering()
         width, height = _pixels(ax)
         if min(width / (n - 1), height / n) > 0.99 * cell:
             break
@@ -118,35 +118,43 @@ def _pixels(ax: Any) -> tuple[float, float]:
     return box.width / inch, box.height / inch
 
 
+def _whole_figure(ax: Any) -> Any:
+    """The figure that the axes are in, though they may be in a part of it that is one, too."""
+    figure = ax.figure
+    return figure if hasattr(figure, "draw_without_rendering") else figure.figure
+
+
 def _draw_arc(ax: Any, arc: Arc, scale: float) -> None:
     patches = load("matplotlib.patches", extra="plot", purpose="to draw")
     colour = _role_colour(ax, arc.role)
     middle, span = (arc.start + arc.end) / 2, abs(arc.end - arc.start)
     order = 2 if arc.role == "tree" else 1
 
+    # The axis points down, so the upper half of the picture is at 180 to 360 degrees.
+    unit = load("matplotlib.path", extra="plot", purpose="to draw").Path.arc(180, 360)
+    vertices = unit.vertices * (span / 2, arc.height) + (middle, arc.y)
+    path = type(unit)(vertices, unit.codes)
+
     def half_ellipse(width: float, alpha: float) -> Any:
-        # The axis points down, so the upper half of the picture is at 180 to 360 degrees.
-        return patches.Arc(
-            (middle, arc.y),
-            span,
-            2 * arc.height,
-            theta1=180,
-            theta2=360,
-            color=colour,
-            linewidth=width * _POINTS * scale,
-            alpha=alpha,
-            zorder=order,
+        stroke = width * _POINTS * scale
+        return patches.PathPatch(
+            path, fill=False, edgecolor=colour, linewidth=stroke, alpha=alpha, zorder=order
         )
 
-    if arc.traced:
-        ax.add_patch(half_ellipse(0.8, 1.0))
     line = half_ellipse(arc.stroke, arc.opacity)
     line.set_gid("arc")
-    ax.add_patch(line)
     half = 2.8 + 0.3 * arc.stroke
     points = [(arc.end, arc.y + 1), (arc.end - half, arc.y - 7), (arc.end + half, arc.y - 7)]
     tip = patches.Polygon(points, color=colour, alpha=arc.opacity, linewidth=0, zorder=order)
-    ax.add_patch(tip)
+    drawn = [line, tip]
+    if arc.traced:
+        thin = 0.8 * _POINTS * scale
+        outline = patches.Polygon(
+            points, fill=False, edgecolor=colour, linewidth=thin, zorder=order
+        )
+        drawn = [half_ellipse(0.8, 1.0), outline, *drawn]
+    for patch in drawn:
+        ax.add_patch(patch)
 
 
 def _draw_disc(ax: Any, disc: Disc) -> None:

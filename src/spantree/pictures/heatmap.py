@@ -5,7 +5,15 @@ from math import ceil, cos, radians, sin
 from typing import Any, NamedTuple
 
 from spantree.pictures.inputs import Graph, gather
-from spantree.pictures.layout import LARGE, MARGIN, SMALL, edge_tip, finished, slant_for
+from spantree.pictures.layout import (
+    LARGE,
+    MARGIN,
+    SMALL,
+    edge_tip,
+    finished,
+    slant_for,
+    tree_in_words,
+)
 from spantree.pictures.lettering import LINE, abridged, written_width
 from spantree.pictures.shapes import Box, Disc, Drawing, Path, Role, Shape, Text
 from spantree.pictures.svg import Theme, check_theme, to_svg
@@ -94,7 +102,7 @@ def draw_heatmap(graph: Graph, *, title: str | None) -> Drawing:
         max(right, grid.right + overhang) + MARGIN,
         grid.top + max(grid.height, _LEGEND) + 14.0,
         title or f"Probabilities of the edges between {n} nodes",
-        " ".join(["Heads by rows, dependents by columns.", *notes]),
+        " ".join(["Heads by rows, dependents by columns.", *notes, *tree_in_words(graph)]),
     )
     return finished(drawing, [*shapes, *legend], title, notes)
 

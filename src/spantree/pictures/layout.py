@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import cos, radians, sin
 from typing import NamedTuple
 
+from spantree.pictures.inputs import Graph
 from spantree.pictures.lettering import LINE, abridged, percent, wrapped, written_width
 from spantree.pictures.shapes import Drawing, Shape, Text
 
@@ -19,6 +20,7 @@ __all__ = [
     "finished",
     "place_row",
     "slant_for",
+    "tree_in_words",
 ]
 
 MARGIN = 20.0
@@ -47,12 +49,15 @@ class Row(NamedTuple):
     is_slanted: bool
 
 
-def place_row(names: Sequence[str], widest: float = WIDEST) -> Row:
-    """Names in a line if that does not become too wide, else slanted, a line's height apart."""
+def place_row(names: Sequence[str], widest: float = WIDEST, *, room: float = 0.0) -> Row:
+    """Names in a line if that does not become too wide, else slanted, a line's height apart.
+
+    In a line every node has at least the given room for what is written below its name.
+    """
     shown = [abridged(name, _LONGEST, LARGE) for name in names]
-    widths = [written_width(name, LARGE) for name in shown]
+    widths = [max(room, written_width(name, LARGE)) for name in shown]
     least = min(90.0, max(46.0, min(500.0, widest - 2 * MARGIN) / len(names)))
-    gap = 0.9 * LARGE
+    gap = 0.8 * LARGE
     positions = [MARGIN + max(widths[0] / 2, 14.0)]
     for before, after in pairwise(widths):
         positions.append(positions[-1] + max(least, (before + after) / 2 + gap))
@@ -96,6 +101,16 @@ def edge_tip(head: str, dependent: str, probability: float) -> str:
     """What a reader is told of one edge."""
     share = percent(probability)
     return f"{head} → {dependent}: {share} ({probability:.12g})"
+
+
+def tree_in_words(graph: Graph) -> list[str]:
+    """The highlighted tree as a sentence, for those who cannot see it; nothing without one."""
+    edges = [
+        f"{graph.names[head]} → {graph.names[node]} {percent(float(graph.marginals[head, node]))}"
+        for node, head in enumerate(graph.heads)
+        if head >= 0
+    ]
+    return [f"The best tree: {', '.join(edges)}."] if edges else []
 
 
 def finished(

@@ -9,13 +9,13 @@ LINE = 1.25  # the distance of lines, and the height of a label, in units of the
 # Widths in units of the font's size: those of DejaVu Sans and Verdana, the widest of the common
 # sans-serif fonts, so that what fits by this table fits in any of them.
 _WIDTHS = {
-    **dict.fromkeys("ijl'|", 0.32),
-    **dict.fromkeys("I.,:;!`", 0.40),
-    **dict.fromkeys('frt()[]{} /\\-"°·', 0.46),
+    **dict.fromkeys("ijl'|", 0.34),
+    **dict.fromkeys("I.,:;!", 0.40),
+    **dict.fromkeys('frt()[] /\\-"·', 0.46),
     **dict.fromkeys("cksvxyz", 0.60),
-    **dict.fromkeys("mwMWÆŒ%@—", 1.0),
-    **dict.fromkeys("CDGHKNOQRUÖÜ&", 0.79),
-    **dict.fromkeys("…→", 0.84),
+    **dict.fromkeys("CDGHKNOQRU&w", 0.82),
+    **dict.fromkeys("→←#+<=>^~×−±÷¬", 0.84),
+    **dict.fromkeys("mMW%@—…æÆœŒ©®", 1.07),
 }
 _COMBINING = {"Mn", "Me", "Cf"}  # drawn over what is before them, or not at all
 
@@ -46,9 +46,12 @@ def _letter_width(letter: str) -> float:
         return 0.0
     if _is_wide(letter):
         return 1.35 if ord(letter) >= 0x1F000 else 1.02  # pictographs; ideographs
+    parts = unicodedata.normalize("NFKD", letter)
+    if parts != letter:  # as wide as what it is composed of, accents aside
+        return sum(map(_letter_width, parts))
     if letter < "\u0250":
-        return 0.72 if letter.isupper() else 0.65
-    return 0.85
+        return 0.79 if letter.isupper() else 0.65
+    return 1.1 if letter.isupper() else 0.95
 
 
 def abridged(text: str, width: float, size: float, *, bold: bool = False) -> str:

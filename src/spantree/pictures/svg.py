@@ -1,8 +1,9 @@
 """From a drawing to SVG that stands on its own, and can be read in light and in dark."""
 
+from html import escape
 from typing import Literal, get_args
-from xml.sax.saxutils import escape, quoteattr
 
+from spantree.pictures.lettering import clean
 from spantree.pictures.shapes import Arc, Box, Disc, Drawing, Path, Shape, Text
 
 __all__ = ["THEMES", "Theme", "check_theme", "to_svg"]
@@ -64,11 +65,11 @@ def to_svg(drawing: Drawing, theme: Theme) -> str:
     # Colours are attributes, which any program understands; the style sheet only overrules them.
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="spantree-{theme}" role="img" '
-        f"aria-label={quoteattr(drawing.title)} "
+        f'aria-label="{_safe(drawing.title)}" '
         f'{size} viewBox="0 0 {width} {height}" '
         f'font-family="{_FONT}">',
-        f"<title>{escape(drawing.title)}</title>",
-        f"<desc>{escape(drawing.description)}</desc>",
+        f"<title>{_safe(drawing.title)}</title>",
+        f"<desc>{_safe(drawing.description)}</desc>",
     ]
     if theme == "auto":
         lines.append(f"<style>{_night()}</style>")
@@ -122,10 +123,10 @@ def _text(text: Text, fill: str) -> str:
         else ""
     )
     bold = ' font-weight="bold"' if text.bold else ""
-    tip = f"<title>{escape(text.tip)}</title>" if text.tip else ""
+    tip = f"<title>{_safe(text.tip)}</title>" if text.tip else ""
     return (
         f'<text x="{_number(text.x)}" y="{_number(text.y)}" font-size="{_number(text.size)}" '
-        f'text-anchor="{text.anchor}" {fill}{bold}{turned}>{tip}{escape(text.text)}</text>'
+        f'text-anchor="{text.anchor}" {fill}{bold}{turned}>{tip}{_safe(text.text)}</text>'
     )
 
 
@@ -141,14 +142,18 @@ def _arc(arc: Arc, fill: str, stroke: str) -> str:
     )
     thin = f'<path d="{line}{tip}" {stroke} stroke-width="0.8"/>' if arc.traced else ""
     return (
-        f'{thin}<g class="arc" opacity="{_exact(arc.opacity)}"><title>{escape(arc.tip)}</title>'
+        f'{thin}<g class="arc" opacity="{_exact(arc.opacity)}"><title>{_safe(arc.tip)}</title>'
         f'<path d="{line}" {stroke} stroke-width="{_number(arc.stroke)}"/>'
         f'<path d="{tip}" {fill}/></g>'
     )
 
 
 def _closed(opening: str, tip: str, tag: str) -> str:
-    return f"{opening}><title>{escape(tip)}</title></{tag}>" if tip else f"{opening}/>"
+    return f"{opening}><title>{_safe(tip)}</title></{tag}>" if tip else f"{opening}/>"
+
+
+def _safe(text: str) -> str:
+    return escape(clean(text))
 
 
 def _number(value: float) -> str:
