@@ -129,7 +129,6 @@ def _draw_arc(ax: Any, arc: Arc, scale: float) -> None:
     colour = _role_colour(ax, arc.role)
     middle, span = (arc.start + arc.end) / 2, abs(arc.end - arc.start)
     order = 2 if arc.role == "tree" else 1
-
     # The axis points down, so the upper half of the picture is at 180 to 360 degrees.
     unit = load("matplotlib.path", extra="plot", purpose="to draw").Path.arc(180, 360)
     vertices = unit.vertices * (span / 2, arc.height) + (middle, arc.y)
@@ -154,7 +153,7 @@ def _draw_arc(ax: Any, arc: Arc, scale: float) -> None:
         )
         drawn = [half_ellipse(0.8, 1.0), outline, *drawn]
     for patch in drawn:
-        ax.add_patch(patch)
+        ax.add_artist(patch)  # unlike add_patch it leaves alone the limits, which are known
 
 
 def _draw_disc(ax: Any, disc: Disc) -> None:
