@@ -50,6 +50,8 @@ doctest: $(KERNEL) ## Run the examples in docstrings, README and docs
 bench: $(KERNEL) ## Measure the engine and what is built on it (ARGS="--quick")
 	$(PY) benchmarks/engine.py $(ARGS)
 	$(PY) benchmarks/expectations.py $(ARGS)
+	$(PY) benchmarks/decoding.py $(ARGS)
+	$(PY) benchmarks/sampling.py $(ARGS)
 
 wheel: $(KERNEL) ## Build a wheel into dist
 	CXX="$$(cat $(KERNEL))" $(PY) -m pip wheel . --no-deps --no-build-isolation --wheel-dir dist $(BUILD_SETTINGS)
