@@ -50,6 +50,8 @@ doctest: $(KERNEL) ## Run the examples in docstrings, README and docs
 bench: $(KERNEL) ## Measure the engine and what is built on it (ARGS="--quick")
 	$(PY) benchmarks/engine.py $(ARGS)
 	$(PY) benchmarks/expectations.py $(ARGS)
+	$(PY) benchmarks/decoding.py $(ARGS)
+	$(PY) benchmarks/sampling.py $(ARGS)
 
 notebooks: $(KERNEL) ## Build the notebooks of examples from their scripts, and execute them
 	$(PY) tools/notebooks.py $(ARGS)

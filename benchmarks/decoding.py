@@ -1,6 +1,6 @@
 """How fast the decoder is, beside what a user would pick instead.
 
-    python benchmarks/decoding.py [--seconds S] [--output FILE.json]
+    python benchmarks/decoding.py [--quick] [--output FILE.json]
 
 Needs the extra ``bench``. Prints medians of interleaved runs on one thread, in microseconds a
 sentence, and a verdict on every goal. `ufal.chu_liu_edmonds` and networkx find the best tree with
@@ -112,14 +112,15 @@ def measure_ranking(kind: str, seconds: float) -> dict[str, Any]:
 def main() -> None:
     """Measures, prints, writes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=1.0, help="for each row of the table")
+    parser.add_argument("--quick", action="store_true", help="some seconds instead of a minute")
     parser.add_argument("--output", type=Path, default=Path("out/benchmarks/decoding.json"))
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(1)
+    seconds = 0.2 if options.quick else 2.0
     kinds = ("parser-like", "noise")
-    rows = [measure(kind, n, options.seconds) for kind in kinds for n in LENGTHS]
-    rankings = [measure_ranking(kind, options.seconds) for kind in kinds]
+    rows = [measure(kind, n, seconds) for kind in kinds for n in LENGTHS]
+    rankings = [measure_ranking(kind, seconds) for kind in kinds]
 
     names = ["single root", "multi root", "plainest code", "ufal", "networkx"]
     print(
