@@ -208,7 +208,7 @@ def test_a_graph_that_does_not_fit_is_refused(monkeypatch):
     rows = {"source": ["s"] * 5000, "target": list(range(5000))}
     with pytest.raises(
         GraphError,
-        match=r"a graph of 5,001 nodes is too large: it takes 1.1 GiB as dense matrices, and this "
+        match=r"a graph of 5,001 nodes is too large: it takes 2.2 GiB as dense matrices, and this "
         "machine has 1.0 GiB of memory",
     ):
         from_table(rows, weight=None)

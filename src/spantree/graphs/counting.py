@@ -7,8 +7,9 @@ import torch
 
 from spantree.checks import Root, is_single_root
 from spantree.graphs.named import NamedGraph
+from spantree.inference.partition import log_partition
 
-__all__ = ["log_tree_count", "tree_count"]
+__all__ = ["count_trees", "log_tree_count", "tree_count"]
 
 # Up to here in integers, n³/3 products of them; beyond by log Z, where that is accurate enough.
 _LARGEST_DETERMINANT = 120
@@ -17,7 +18,10 @@ _LARGEST_ROUNDED = 1e10
 
 def log_tree_count(graph: NamedGraph, root: Root = "multi") -> float:
     """The logarithm of the number of trees: log Z if all weights are 1. O(n³)."""
-    return float(_unweighted(graph).distribution(root).log_partition)
+    there = graph.log_weights.detach() > -torch.inf
+    ones = torch.zeros_like(graph.log_weights).masked_fill(~there, -torch.inf)
+    NamedGraph(ones, graph.names, graph.undirected).distribution(root)  # says what is unreachable
+    return float(log_partition(ones, root=root))
 
 
 def tree_count(graph: NamedGraph, root: Root = "multi") -> int | None:
@@ -35,16 +39,19 @@ def tree_count(graph: NamedGraph, root: Root = "multi") -> int | None:
     """
     if len(graph) <= _LARGEST_DETERMINANT:
         return _determinant(_laplacian(graph, single_root=is_single_root(root)))
+    return _rounded_count(log_tree_count(graph, root))
+
+
+def count_trees(graph: NamedGraph, root: Root) -> tuple[int | None, float]:
+    """`tree_count` and `log_tree_count` at once."""
     log_count = log_tree_count(graph, root)
+    small = len(graph) <= _LARGEST_DETERMINANT
+    return tree_count(graph, root) if small else _rounded_count(log_count), log_count
+
+
+def _rounded_count(log_count: float) -> int | None:
+    """The number of trees, where its logarithm tells it exactly."""
     return round(math.exp(log_count)) if log_count < math.log(_LARGEST_ROUNDED) else None
-
-
-def _unweighted(graph: NamedGraph) -> NamedGraph:
-    ones = graph.log_weights.detach().new_zeros(()).expand(graph.log_weights.shape)
-    there = graph.log_weights.detach() > -torch.inf
-    return NamedGraph(
-        ones.masked_fill(~there, -torch.inf), graph.names, graph.undirected, graph.ignored
-    )
 
 
 def _laplacian(graph: NamedGraph, *, single_root: bool) -> np.ndarray:

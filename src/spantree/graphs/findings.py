@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from spantree.checks import Root
-from spantree.graphs.counting import log_tree_count, tree_count
+from spantree.graphs.counting import count_trees
 from spantree.graphs.named import NamedGraph
 
 __all__ = ["Findings", "find"]
@@ -130,12 +130,13 @@ def find(
         with stage("entropy"):
             entropy = float(d.entropy())
         with stage("number of trees"):
-            count, log_count = tree_count(graph, rule), log_tree_count(graph, rule)
+            count, log_count = count_trees(graph, rule)
         with stage("best trees"):
             top, log_probabilities = d.topk(max(1, topk))
-        with stage("samples"):
-            generator = torch.Generator().manual_seed(seed)
-            drawn = d.sample((samples,), generator)
+        drawn = torch.empty(0, len(graph), dtype=torch.int64)
+        if samples:
+            with stage("samples"):
+                drawn = d.sample((samples,), torch.Generator().manual_seed(seed))
     there = log_probabilities[:topk] > -torch.inf
     return Findings(
         graph=graph,

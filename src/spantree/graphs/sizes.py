@@ -6,8 +6,8 @@ from spantree.graphs.problems import GraphError
 
 __all__ = ["check_size"]
 
-# The matrix of log-weights, that of marginals, and what the kernel needs beside.
-_MATRICES = 6
+# Log-weights, marginals, a temporary copy or two, and what the kernel needs beside: as measured.
+_MATRICES = 12
 
 
 def check_size(n: int) -> None:
