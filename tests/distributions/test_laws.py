@@ -94,6 +94,17 @@ def test_renyi_entropy_is_continuous_at_one(magnitude, data, root):
         assert_within(d.renyi_entropy(order), d.entropy(), allowed)
 
 
+@pytest.mark.parametrize("order", [0.95, 0.9995, 1 - 1.5e-4, 1 + 1e-5, 1 + 1.5e-4, 1.01])
+@given(data=st.data())
+def test_renyi_entropy_near_one_does_not_magnify_what_log_partition_rounds(order, data, root):
+    """Constants of any size in the columns change nothing but the size of log Z."""
+    log_weights = data.draw(batches(batch_shapes=[(), (3,)], magnitude=5.0, max_nodes=4))
+    shift = torch.tensor([0.0, 1e4, -2e4, 3e4, 5e3]).double()[: log_weights.shape[-1]]
+    expected = SpanningTree(log_weights, root=root).renyi_entropy(order)
+    actual = SpanningTree(log_weights + shift, root=root).renyi_entropy(order)
+    assert_within(actual, expected, 2e-10)
+
+
 @given(data=st.data())
 def test_norms_decrease_in_their_order(data, root):
     """From the ℓ_1 norm, which is 1, to the largest probability."""

@@ -357,3 +357,21 @@ def test_one_label_is_no_label(root):
     tree = p.sample((4,))
     assert_close(q.log_prob((tree, tree.where(tree < 0, 0))), p.log_prob(tree))
     assert_close(q.joint(tree), p.log_prob(tree))
+
+
+@pytest.mark.parametrize("labels", [0, 2])
+def test_validation_follows_torch_unless_told(labels):
+    """Values are judged when numbers are first needed, shapes at once."""
+    theta = labeled_graphs((2,), 3, labels) if labels else random_graphs((2,), 3)
+    theta[1, 2, 3] = torch.nan
+    kind = st.LabeledSpanningTree if labels else st.SpanningTree
+    d = kind(theta)
+    with pytest.raises(ValueError, match=r"found nan at batch item \(1,\), edge 2 -> 3"):
+        d.entropy()
+    Distribution.set_default_validate_args(False)
+    entropy = kind(theta).entropy()
+    assert entropy.isnan().tolist() == [False, True]
+    with pytest.raises(ValueError, match="NaN"):
+        kind(theta, validate_args=True).entropy()
+    with pytest.raises(ValueError, match="shape"):
+        kind(theta[:, :2])

@@ -83,8 +83,7 @@ class Quantities(WeightedGraphs):
             return self.entropy()
         if order == torch.inf:
             return -self._largest_log_prob()
-        log_partition = self._solution[0]
-        return self._rounded(entropies.renyi_entropy(self._ensemble, log_partition, float(order)))
+        return self._rounded(entropies.renyi_entropy(self._state, float(order)))
 
     def norm(self, order: float) -> Tensor:
         """The ℓ_k norm (Σ p^k)^(1/k) of the vector of tree probabilities, k > 0, or k = inf."""

@@ -17,8 +17,9 @@ from spantree.inference.ensemble import Ensemble
 __all__ = ["Solved", "cross_entropy", "entropy", "kl_divergence", "log_norm", "renyi_entropy"]
 
 # Where the order is this close to 1 the Rényi entropy is an integral instead of a quotient of
-# small numbers. Gauss-Legendre with 8 nodes is exact to the last digits there.
-NEAR_ONE = 1e-4
+# small numbers. Gauss-Legendre with 8 nodes is exact to the last digits there. Around, where the
+# quotient still magnifies the rounding of log Z, one more elimination makes log Z small first.
+NEAR_ONE, AROUND_ONE = 1e-4, 0.1
 GAUSS_LEGENDRE = (  # nodes in (0, 1) and weights, symmetric about 1/2
     (0.019855071751231884, 0.050614268145188130),
     (0.101666761293186630, 0.111190517226687235),
@@ -77,24 +78,28 @@ def kl_divergence(p: Solved, q: Solved) -> Tensor:
     return finite.where(p.feasible, 0.0) + _penalty(p, q)
 
 
-def renyi_entropy(ensemble: Ensemble, log_partition: Tensor, order: float) -> Tensor:
+def renyi_entropy(p: Solved, order: float) -> Tensor:
     """The logarithm of Σ_d p(d)^α / (1 − α), from log Z(αθ) and log Z(θ) alone.
 
     Order 0 is the logarithm of the number of trees. Around 1 the quotient would lose its digits to
     the difference above it, which is an integral of d log Z(tθ)/dt = ⟨μ_t, θ⟩ and is computed so.
     """
-    gap = 1.0 - order
-    feasible = log_partition > -torch.inf
-    if abs(gap) > NEAR_ONE:
-        power = ensemble.tempered(order).log_partition()
-        return _difference(power, order * log_partition, feasible) / gap
+    gap, ensemble = 1.0 - order, p.ensemble
     scores = ensemble.log_weights.where(ensemble.present, 0.0)
-    mean = torch.zeros_like(log_partition)
+    if abs(gap) > NEAR_ONE:
+        log_partition = p.log_partition
+        if abs(gap) < AROUND_ONE:
+            constants = _column_means(p.marginals, scores, ensemble.edge_axes)
+            ensemble = ensemble.reweighted(ensemble.log_weights - constants)
+            log_partition = ensemble.log_partition()
+        power = ensemble.tempered(order).log_partition()
+        return _difference(power, order * log_partition, p.feasible) / gap
+    mean = torch.zeros_like(p.log_partition)
     for node, weight in GAUSS_LEGENDRE:
         for at in (node, 1.0 - node):
             _, marginals = ensemble.tempered(1.0 - gap * at).solve()
             mean = mean + weight * _expected(marginals, scores, ensemble.edge_axes)
-    return log_partition - mean
+    return p.log_partition - mean
 
 
 def log_norm(ensemble: Ensemble, log_partition: Tensor, order: float) -> Tensor:
@@ -110,11 +115,16 @@ def _difference(a: Tensor, b: Tensor, feasible: Tensor) -> Tensor:
 
 def _expected(marginals: Tensor, values: Tensor, edge_axes: int) -> Tensor:
     """⟨μ, v⟩, through the gauge that keeps its derivatives well scaled."""
-    heads = tuple(axis for axis in range(-edge_axes, 0) if axis != 1 - edge_axes)
-    constants = (marginals * values).detach().sum(heads, keepdim=True)
+    constants = _column_means(marginals, values, edge_axes)
     # Columns without edges have constant 0, the others marginals that sum to 1.
     rest = (marginals * (values - constants)).sum(tuple(range(-edge_axes, 0)))
     return constants.sum(tuple(range(-edge_axes, 0))) + rest
+
+
+def _column_means(marginals: Tensor, values: Tensor, edge_axes: int) -> Tensor:
+    """The gauge: what is expected of the edge into each node, one constant for each column."""
+    heads = tuple(axis for axis in range(-edge_axes, 0) if axis != 1 - edge_axes)
+    return (marginals * values).detach().sum(heads, keepdim=True)
 
 
 def _penalty(p: Solved, q: Solved) -> Tensor:
