@@ -67,11 +67,9 @@ def exact_inference(
     u, v = directions or (torch.zeros_like(log_weights),) * 2
     with mp.workdps(digits):
         # 300 digits suffice here: a relative change of the weights changes every result as little.
-        heaviest = {
-            j: max(mp.mpf(log_weights[i, k].item()) for i, k in edges if k == j) for _, j in edges
-        }
-        w = {e: mp.exp(mp.mpf(log_weights[e].item()) - heaviest[e[1]]) for e in edges}
-        shift = mp.fsum(heaviest.values())
+        scaled = {e: mp.mpf(log_weights[e].item()) for e in edges}
+        shift = _scale(scaled, num_nodes, root)
+        w = {e: mp.exp(value) for e, value in scaled.items()}
     wu = {e: w[e] * mp.mpf(u[e].item()) for e in edges}
     wv = {e: w[e] * mp.mpf(v[e].item()) for e in edges}
     wuv = {e: wu[e] * mp.mpf(v[e].item()) for e in edges}
@@ -90,6 +88,25 @@ def exact_inference(
             second[e] = wuv[e] * g - wu[e] * g_v - wv[e] * g_u + w[e] * g_uv
         scalar = torch.tensor(float(log_partition), dtype=torch.float64)
         return Exact(scalar, *(_dense(q, num_nodes) for q in (marginals, first, second)), digits)
+
+
+def _scale(log_weights: EdgeValues, num_nodes: int, root: str) -> mpmath.mpf:
+    """Divide columns, and the row of a single root, by their heaviest edges; return the logarithm.
+
+    A tree has one edge of each, so this changes no probability. It saves thousands of digits.
+    """
+    columns = [[e for e in log_weights if e[1] == j] for j in range(1, num_nodes + 1)]
+    lines = [[e for e in column if e[0] > 0 or root == "multi"] or column for column in columns]
+    if root == "single":
+        lines.append([e for e in log_weights if e[0] == 0])
+        columns.append(lines[-1])
+    total = mp.mpf(0)
+    for judged, edges in zip(lines, columns, strict=True):
+        heaviest = max(log_weights[e] for e in judged)
+        total += heaviest
+        for e in edges:
+            log_weights[e] -= heaviest
+    return total
 
 
 def _inverse(w: EdgeValues, num_nodes: int, root: str, digits: int) -> tuple[mpmath.matrix, int]:
