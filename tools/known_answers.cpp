@@ -26,8 +26,7 @@ void uniform(long nodes, bool single_root, bool wide, int order, int threads) {
   job.jet = jet.data(), job.status = status.data(), job.count = count, job.n = n;
   job.order = order, job.single_root = single_root, job.always_wide = wide, job.threads = threads;
   spantree::run(job);
-  const double expected =
-      (nodes - 1) * std::log(double(single_root ? nodes : nodes + 1));
+  const double expected = (nodes - 1) * std::log(double(single_root ? nodes : nodes + 1));
   for (long b = 0; b < count; ++b) {
     check(status[b] == spantree::kFine, "status", nodes);
     check(std::abs(log_partition[b] - expected) <= 1e-12 * std::max(1.0, expected), "log Z", nodes);
@@ -72,7 +71,8 @@ int main() {
   for (long nodes : {1, 2, 3, 5, 8, 11, 16, 24, 40, 57, 96, 150})
     for (bool single_root : {true, false})
       for (bool wide : {false, true})
-        for (int order : {0, 1, 2}) if (!wide || nodes <= 24) uniform(nodes, single_root, wide, order, 2);
+        for (int order : {0, 1, 2})
+          if (!wide || nodes <= 24) uniform(nodes, single_root, wide, order, 2);
   for (long nodes : {1, 4, 24, 56, 100, 130}) one_tree(nodes);
   std::printf("%s: %s\n", spantree::engine().name, failures ? "FAILED" : "all fine");
   return failures != 0;

@@ -8,6 +8,7 @@ __all__ = ["raise_for_heads", "raise_for_lengths", "raise_for_status", "raise_fo
 
 def raise_for_lengths(lengths: Tensor, longest: int, batch_shape: tuple[int, ...]) -> None:
     """Raises ValueError naming the first length outside ``1..longest``."""
+    lengths = lengths.to(torch.int64)  # whose range holds `longest`, and which torch can compare
     wrong = ((lengths < 1) | (lengths > longest)).nonzero()
     if len(wrong):
         item = int(wrong[0, 0])
