@@ -160,7 +160,7 @@ def test_forked_worker(root, threads):
     batches = Batches(root, threads)
     expected = [batches[index] for index in range(len(batches))]  # starts this process's threads
     loader = DataLoader(
-        batches, batch_size=None, num_workers=2, multiprocessing_context="fork", timeout=60
+        batches, batch_size=None, num_workers=2, multiprocessing_context="fork", timeout=300
     )
     for _ in range(2):
         for actual, here in zip(loader, expected, strict=True):

@@ -16,6 +16,7 @@ __all__ = [
 
 def raise_for_lengths(lengths: Tensor, longest: int, batch_shape: tuple[int, ...]) -> None:
     """Raises ValueError naming the first length outside ``1..longest``."""
+    lengths = lengths.to(torch.int64)  # whose range holds `longest`, and which torch can compare
     wrong = ((lengths < 1) | (lengths > longest)).nonzero()
     if len(wrong):
         item = int(wrong[0, 0])

@@ -80,7 +80,9 @@ def test_coarse_dtype_is_the_float64_answer_rounded(half, root, backend, device)
     assert torch.equal(actual, exact.float())
 
 
-@pytest.mark.parametrize("integer", [torch.int8, torch.uint8, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize(
+    "integer", [torch.int8, torch.uint8, torch.uint16, torch.int32, torch.int64], ids=str
+)
 def test_any_integer_dtype_of_lengths(integer, backend, device):
     log_weights = random_graphs((5,), 4).to(device)
     lengths = random_lengths((5,), 4).to(device)

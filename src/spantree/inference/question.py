@@ -66,6 +66,6 @@ def answer(
 def require_lengths(lengths: Tensor | None, longest: int, batch_shape: tuple[int, ...]) -> None:
     """Raises ValueError unless all ``(B,)`` lengths lie in ``1..longest``."""
     if lengths is not None and lengths.numel():
-        least, most = torch.aminmax(lengths)
+        least, most = torch.aminmax(lengths.to(torch.int64))
         if int(least) < 1 or int(most) > longest:
             raise_for_lengths(lengths, longest, batch_shape)

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <stdexcept>
 
+#include "pages.hpp"
 #include "threads.hpp"
 
 namespace spantree {
@@ -90,6 +91,7 @@ const Engine& engine() {
 
 void run(Job job) {
   const Engine& best = engine();
+  prefer_large_pages(job.jet, std::size_t(job.copies * job.count * job.n * job.n) * job.real_bytes);
   std::vector<std::ptrdiff_t> items(job.count);
   for (std::ptrdiff_t i = 0; i < job.count; ++i) items[i] = i;
   // Longest first: the last piece of work should be a short one.
@@ -104,7 +106,8 @@ void run(Job job) {
     work += double(p.nodes) * p.nodes * (p.nodes + 30) * (p.together ? best.lanes : 1) * job.copies;
   // Waking a thread costs some microseconds; a piece should be worth more than that.
   constexpr double kWorthAThread = 2e5;
-  const int threads = std::max(1, std::min(job.threads, int(work / kWorthAThread)));
+  const int useful = static_cast<int>(std::min<double>(job.threads, work / kWorthAThread));
+  const int threads = std::max(1, useful);
 
   // Fewer packs than threads: what is left over goes into the packs, if these are large.
   if (!packs.empty() && packs.front().nodes >= kShortestShared)

@@ -8,6 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "pages.hpp"
+
 namespace spantree {
 
 inline constexpr int kMaxOrder = 3;
@@ -72,6 +74,7 @@ class Arena {
       const std::size_t size = bytes > kFirst ? bytes : kFirst;
       auto* p = static_cast<std::byte*>(std::aligned_alloc(kAlign, size));
       if (!p) throw std::bad_alloc();
+      prefer_large_pages(p, size);
       blocks_.push_back({std::unique_ptr<std::byte, Free>(p), size});
       total_ += size;
     }

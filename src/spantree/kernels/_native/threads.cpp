@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace spantree {
@@ -53,17 +54,24 @@ class Pool {
   void offer(const std::shared_ptr<Batch>& batch, int helpers) {
     {
       const std::lock_guard lock(mutex_);
-      while (workers_ < helpers) {
-        std::thread([this] { serve(); }).detach();
-        ++workers_;
-      }
-      for (int i = 0; i < helpers; ++i) queue_.push_back(batch);
+      while (workers_ < helpers && start_worker()) ++workers_;
+      for (int i = 0; i < std::min(helpers, workers_); ++i) queue_.push_back(batch);
       waiting_.store(queue_.size());
     }
     helpers == 1 ? wake_.notify_one() : wake_.notify_all();
   }
 
  private:
+  // Not every process may have as many threads as it likes; those there are do the work.
+  bool start_worker() {
+    try {
+      std::thread([this] { serve(); }).detach();
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+
   void serve() {
     for (;;) {
       linger();
