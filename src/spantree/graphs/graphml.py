@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from spantree.extras import load
 from spantree.graphs.assembly import Merge
@@ -53,6 +52,8 @@ def write_graphml(
         table: columns ``source``, ``target`` and the attributes, numbers or truth values.
         progress: called now and then with the share of the edges that has been written.
     """
+    from xml.sax.saxutils import escape, quoteattr  # costs each import of spantree milliseconds
+
     ids = {name: quoteattr(str(name)) for name in graph.names}
     for name, quoted in ids.items():
         if _FORBIDDEN.search(quoted):
