@@ -111,7 +111,8 @@ def _labels(ensemble: Ensemble, heads: Tensor, generator: Generator | None) -> T
     count = len(cumulative) // n**2
     item, node = torch.meshgrid(torch.arange(count), torch.arange(n), indexing="ij")
     column = (item * n * n + node).to(heads.device)
-    flat = heads.reshape(-1, count, n)
+    samples = heads.shape[: heads.dim() - 1 - len(ensemble.batch_shape)].numel()
+    flat = heads.reshape(samples, count, n)
     drawn = torch.empty_like(flat)
     at_once = max(1, LABELS_AT_ONCE // max(1, count * n * labels))
     for chunk, out in zip(flat.split(at_once), drawn.split(at_once), strict=True):
