@@ -55,6 +55,7 @@ bench: $(KERNEL) ## Measure the engine and what is built on it (ARGS="--quick")
 
 notebooks: $(KERNEL) ## Build the notebooks of examples from their scripts, and execute them
 	$(PY) tools/notebooks.py $(ARGS)
+
 gallery: $(KERNEL) ## Draw every kind of picture into out/gallery, to be looked at
 	$(PY) tools/gallery.py
 

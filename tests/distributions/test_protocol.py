@@ -375,3 +375,20 @@ def test_validation_follows_torch_unless_told(labels):
         kind(theta, validate_args=True).entropy()
     with pytest.raises(ValueError, match="shape"):
         kind(theta[:, :2])
+
+
+@pytest.mark.parametrize("labels", [0, 2])
+def test_empty_batch(labels, root):
+    """No graph, no answer, no error; also in gradients."""
+    shape = (0, 4, 4, labels) if labels else (0, 4, 4)
+    theta = torch.zeros(shape, dtype=torch.float64, requires_grad=True)
+    kind = st.LabeledSpanningTree if labels else st.SpanningTree
+    d = kind(theta, root=root)
+    values = [d.log_partition, d.entropy(), d.renyi_entropy(0.95), d.norm(2), d.kl_divergence(d)]
+    values += [d.log_prob(d.sample()), d.joint(d.mode), d.expectation(torch.ones(shape[1:]))]
+    for value in values:
+        assert value.shape == (0,)
+    assert d.covariance(torch.ones(*shape[1:], 5)).shape == (0, 5, 5)
+    assert d.sample((3,))[0].shape[-2:] == (0, 4)
+    (gradient,) = torch.autograd.grad(sum(value.sum() for value in values), theta)
+    assert gradient.shape == shape
