@@ -32,7 +32,6 @@ def test_import_leaves_optional_packages_alone():
     optional = ["matplotlib", "typer", "rich", "networkx", "scipy", "pandas", "polars", "pyarrow"]
     loaded = {name.partition(".")[0] for name in imports()[0]["new"]}
     assert not loaded.intersection(optional)
-    assert "spantree.graphs" in imports()[0]["new"]
 
 
 def test_import_brings_in_torch_and_numpy_alone():

@@ -1,6 +1,6 @@
 """Exact inference over spanning-tree distributions."""
 
-from spantree import graphs, objectives, totals
+from spantree import objectives, totals
 from spantree.distributions import LabeledSpanningTree, SpanningTree
 from spantree.inference.decoding import best_tree, best_trees
 from spantree.inference.hessian import hessian_vector_product
@@ -14,7 +14,6 @@ __all__ = [
     "best_tree",
     "best_trees",
     "edge_marginals",
-    "graphs",
     "hessian_vector_product",
     "log_partition",
     "objectives",
