@@ -50,7 +50,11 @@ def test_sentence_has_an_ambiguous_attachment():
     assert len(names) == 10
     assert len(rows_of("sentence")) == 81
     probability = parse.marginals[:, names.index("camera")]
-    assert probability[names.index("photographed")] > 0.3
-    assert probability[names.index("hikers")] > 0.3
+    for head in ("photographed", "hikers", "with"):
+        assert probability[names.index(head)] > 0.2
     best = parse.mode
     assert names[int(best[names.index("photographed")])] == "ROOT"
+    # The two like each other best, which no tree can grant: there a determinant loses its digits.
+    favourite = parse.log_weights[:, 1:].argmax(0)
+    assert names[int(favourite[names.index("camera") - 1])] == "with"
+    assert names[int(favourite[names.index("with") - 1])] == "camera"
