@@ -1,9 +1,12 @@
-"""Build a wheel, install it into an empty environment and use it there.
+"""Build a wheel, install it into an empty environment and use it there, as a newcomer would.
 
-The environment first gets the locked numpy and torch; the wheel must then bring nothing but itself.
+The environment first gets the locked numpy and torch; the wheel must then bring nothing but itself,
+and say what the command line lacks. With its extras it must answer for graphs in files.
 Arguments are passed on to ``pip wheel``.
 """
 
+import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -25,6 +28,23 @@ for root, count in (("single", 64), ("multi", 125)):
     torch.testing.assert_close(log_partition.exp().item(), float(count))
     (gradient,) = torch.autograd.grad(log_partition, log_weights)
     torch.testing.assert_close(gradient, st.edge_marginals(log_weights, root=root).detach())
+"""
+
+README = """
+import doctest, sys
+
+flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+failed, tried = doctest.testfile(sys.argv[1], module_relative=False, optionflags=flags)
+sys.exit(bool(failed) or not tried)
+"""
+
+# Three trees: from s to both (3 · 1), along s, a, b (3 · 1), and along s, b, a (1 · 2).
+CONTACTS = """\
+source,target,weight
+s,a,3
+s,b,1
+a,b,1
+b,a,2
 """
 
 
@@ -51,6 +71,21 @@ def main(settings: list[str]) -> None:
         assert added == ["spantree"], f"the wheel also installed or changed {added}"
 
         run(python, "-W", "error", "-c", PROGRAM, cwd=folder)
+        run(python, "-c", README, str(ROOT / "README.md"), cwd=folder)
+        command = str(folder / "env" / "bin" / "spantree")
+        refused = subprocess.run([command], cwd=folder, capture_output=True, text=True)
+        assert refused.returncode == 2, refused
+        assert "pip install 'spantree[cli]'" in refused.stderr, refused
+
+        run(*pip, "install", "-qq", "--constraint", lock, f"{wheel}[cli,graphs]", cwd=folder)
+        (folder / "contacts.csv").write_text(CONTACTS)
+        run(command, "infer", "contacts.csv", "--out", "contacts.graphml", cwd=folder)
+        for graph in ("contacts.csv", "contacts.graphml"):
+            answer = json.loads(run(command, "infer", graph, "--json", cwd=folder))
+            assert answer["tree_count"] == 3, answer
+            assert abs(answer["log_partition"] - math.log(8.0)) < 1e-12, answer
+        pictures = run(command, "demo", cwd=folder).splitlines()[-5:]
+        assert all((folder / line.strip()).is_file() for line in pictures), pictures
         print(f"{wheel.name} ({wheel.stat().st_size / 1e6:.1f} MB) works in an empty environment")
 
 
