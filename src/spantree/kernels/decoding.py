@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from spantree.kernels import _native
+from spantree.kernels.memory import laid_out, laid_out_lengths
 
 __all__ = ["best_trees", "label_trees"]
 
@@ -31,9 +32,7 @@ def best_trees(
         and None, or if some item is not fine the status of each ``(B,)``, as `native.run` has it.
     """
     items, n = log_weights.shape[0], log_weights.shape[-1]
-    log_weights = log_weights.contiguous()
-    if lengths is not None:
-        lengths = lengths.to(torch.int64).contiguous()
+    log_weights, lengths = laid_out(log_weights), laid_out_lengths(lengths)
     heads = torch.empty(count, items, n, dtype=torch.int64)
     scores = torch.empty(count if with_scores else 0, items, dtype=torch.float64)
     status = torch.zeros(items, dtype=torch.int8)
@@ -67,9 +66,8 @@ def label_trees(
         Heads and labels ``(count, B, n)`` and float64 scores ``(count, B)``, as `best_trees` has.
     """
     items, n, _, kinds = log_weights.shape
-    log_weights, trees = log_weights.contiguous(), trees.contiguous()
-    if lengths is not None:
-        lengths = lengths.to(torch.int64).contiguous()
+    log_weights, trees = laid_out(log_weights), laid_out(trees)
+    lengths = laid_out_lengths(lengths)
     heads, labels = torch.empty_like(trees), torch.empty_like(trees)
     scores = torch.empty(trees.shape[:2], dtype=torch.float64)
     _native.label(

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from spantree.kernels import _native
+from spantree.kernels.memory import laid_out, laid_out_lengths
 
 __all__ = ["MAX_ORDER", "NOT_A_NUMBER", "NO_TREE", "run"]
 
@@ -43,10 +44,8 @@ def run(
     if directions and len(directions[0]) > 1 and count <= FEW and n <= SHORT and not always_wide:
         return _side_by_side(log_weights, lengths, directions, single_root=single_root)
     order = len(directions) if with_jet else -1
-    log_weights = log_weights.contiguous()
-    directions = tuple(u.contiguous() for u in directions)
-    if lengths is not None:
-        lengths = lengths.to(torch.int64).contiguous()
+    log_weights, lengths = laid_out(log_weights), laid_out_lengths(lengths)
+    directions = tuple(laid_out(u) for u in directions)
     log_partition = log_weights.new_empty(count)
     shape = directions[0].shape if directions else log_weights.shape
     jet = log_weights.new_empty(shape if with_jet else 0)

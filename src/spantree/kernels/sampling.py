@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from spantree.kernels import _native
+from spantree.kernels.memory import laid_out, laid_out_lengths
 
 __all__ = ["Method", "Plan", "draw", "plan"]
 
@@ -33,7 +34,7 @@ def plan(
 ) -> Plan:
     """Solve ``(B, n, n)`` graphs, float32 or float64 on the CPU, for what sampling must know."""
     count, n = log_weights.shape[0], log_weights.shape[-1]
-    log_weights, lengths = _in_order(log_weights, lengths)
+    log_weights, lengths = laid_out(log_weights), laid_out_lengths(lengths)
     at_root = log_weights.new_empty(count, n, dtype=torch.float64)
     steps = torch.empty_like(at_root)
     status = torch.zeros(count, dtype=torch.int8)
@@ -85,7 +86,7 @@ def draw(
         Heads ``(samples, B, n)`` int64; -1 for root and padding, and for all nodes without a tree.
     """
     count, n = log_weights.shape[0], log_weights.shape[-1]
-    log_weights, lengths = _in_order(log_weights, lengths)
+    log_weights, lengths = laid_out(log_weights), laid_out_lengths(lengths)
     heads = torch.empty(samples, count, n, dtype=torch.int64)
     _native.sample(
         log_weights.data_ptr(),
@@ -104,10 +105,3 @@ def draw(
         torch.get_num_threads(),
     )
     return heads
-
-
-def _in_order(log_weights: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """Both as they must lie in memory."""
-    if lengths is not None:
-        lengths = lengths.to(torch.int64).contiguous()
-    return log_weights.contiguous(), lengths
