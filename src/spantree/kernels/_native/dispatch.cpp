@@ -51,7 +51,7 @@ bool can_be_alone(std::ptrdiff_t nodes) { return nodes >= kShortestAlone && node
 // The size a sentence is padded to: a function of its own length alone, so that neither its
 // neighbours nor the width of the batch can change a bit of its result.
 std::ptrdiff_t padded(std::ptrdiff_t length) {
-  const std::ptrdiff_t step = length <= 4 ? 1 : length <= 12 ? 2 : length <= 32 ? 4 : 8;
+  const std::ptrdiff_t step = length <= 8 ? 1 : length <= 12 ? 2 : length <= 32 ? 4 : 8;
   return (length + step - 1) / step * step;
 }
 

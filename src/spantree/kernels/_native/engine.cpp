@@ -5,6 +5,7 @@
 
 #include "decoder.hpp"
 #include "expected_steps.hpp"
+#include "one_graph.hpp"
 #include "sampler.hpp"
 
 namespace spantree::SPANTREE_ISA {
