@@ -86,10 +86,15 @@ def _read_all(controller: int) -> str:
     return b"".join(parts).decode()
 
 
-def test_a_closed_pipe_is_no_error(edges):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_closed_pipe_is_no_error(edges, unbuffered):
     command = " ".join([*COMMAND, "infer", str(edges), "--json"])
     run = subprocess.run(
-        ["sh", "-c", f"{command} | true"], capture_output=True, text=True, check=True
+        ["sh", "-c", f"{command} | true"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
     )
     assert run.stderr == ""
 

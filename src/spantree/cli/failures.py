@@ -22,6 +22,7 @@ class OneLineFailures(TyperGroup):
             return super().main(*args, standalone_mode=False, **extra)
         try:
             code = super().main(*args, standalone_mode=False, **extra)
+            sys.stdout.flush()  # here, and not when it is too late to say what goes wrong
         except BrokenPipeError:  # the reader of a pipe has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
