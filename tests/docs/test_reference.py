@@ -8,7 +8,13 @@ import pytest
 from tests.docs.blocks import PAGES, ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
-MODULES = ["spantree", "spantree.objectives", "spantree.totals", "spantree.graphs"]
+MODULES = [
+    "spantree",
+    "spantree.objectives",
+    "spantree.totals",
+    "spantree.graphs",
+    "spantree.pictures",
+]
 
 
 @pytest.mark.parametrize("module", MODULES)
