@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from spantree.checks import Root
 from spantree.cli.infer_report import print_edges, print_numbers, tree_line
+from spantree.cli.progress import Stages
 from spantree.demo.confidence import Trial, confidence_trials
 from spantree.demo.race import SIZES, Lap, race
 from spantree.graphs import NamedGraph, read_graph
@@ -50,7 +50,7 @@ def demo(
     console.rule("The sentence, scored ever more confidently")
     console.print(_confidence_table(confidence_trials(sentence.log_weights)))
     console.rule("The entropy of random sentences, and its gradient")
-    laps = _timed(console, seed)
+    laps = _timed(seed)
     console.print(_speed_table(laps))
     pictures.append(_drawn(out / "speed.svg", _speed_picture(laps)))
 
@@ -93,15 +93,13 @@ def _drawn(path: Path, picture: str) -> Path:
     return path
 
 
-def _timed(console: Console, seed: int) -> list[Lap]:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+def _timed(seed: int) -> list[Lap]:
     laps = []
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(f"Timing graphs of {SIZES[0]} nodes", total=len(SIZES))
-        for lap, next_size in zip(race(SIZES, seed=seed), [*SIZES[1:], None], strict=True):
+    title = f"Timing graphs of {SIZES[0]} to {SIZES[-1]} nodes"
+    with Stages(quiet=False) as stages, stages.stage(title) as report:
+        for lap in race(SIZES, seed=seed):
             laps.append(lap)
-            description = f"Timing graphs of {next_size} nodes" if next_size else "Done"
-            progress.update(task, advance=1, description=description)
+            report(len(laps) / len(SIZES))
     return laps
 
 
