@@ -54,6 +54,8 @@ def best_tree(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The tree of greatest weight, in O(N²) per graph, with one root edge or any number.
 
+    More, up to O(N³), where nearly all trees tie (see "Decoding" in the documentation).
+
     Args:
         log_weights: ``(..., n, n)``; see `log_partition`, as for all other arguments.
         lengths: ``(...)`` number of non-root nodes of each graph.
@@ -88,7 +90,7 @@ def best_trees(
     root: Root = "single",
     validate_args: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The k trees of greatest weight in order, in O(k N²) per graph.
+    """The k trees of greatest weight in order, in O(k N²) per graph; ties as for `best_tree`.
 
     Args:
         log_weights: ``(..., n, n)``; see `log_partition`, as for all other arguments.
