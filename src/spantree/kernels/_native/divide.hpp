@@ -75,6 +75,19 @@ class Divider {
   Divider(Arena& arena, Green<T> green, bool with_walks, int threads = 1)
       : arena_(arena), green_(green), with_walks_(with_walks), threads_(threads) {}
 
+  // Both halves in turn, each solved by `solve` where it is kept. Log Z needs the first alone.
+  template <class Solve>
+  void halve(Grid<T> w, Index nodes, Index first, Lineage lineage, Solve&& solve) {
+    for (bool keep_front : {true, false}) {
+      const auto mark = arena_.mark();
+      const Half<T> half = split(w, nodes, first, keep_front, lineage);
+      solve(half.w, half.kept, half.first_kept, half.lineage);
+      if (with_walks_) join(half);
+      arena_.release(mark);
+      if (!with_walks_) return;
+    }
+  }
+
   // Eliminates one half of a subproblem for the benefit of the other.
   Half<T> split(Grid<T> w, Index nodes, Index first, bool keep_front, Lineage lineage) {
     constexpr Index width = Layout::width;

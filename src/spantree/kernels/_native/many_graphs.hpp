@@ -17,14 +17,7 @@ class ManyGraphs : public Divider<Across, T> {
   void solve(Grid<T> w, Index nodes, Index first, Lineage lineage) {
     if (solve_few(w, nodes, first, lineage)) return;
     if (nodes == 1) return leaf(w.cells[0], first);
-    for (bool keep_front : {true, false}) {
-      const auto mark = this->arena_.mark();
-      const Half<T> half = this->split(w, nodes, first, keep_front, lineage);
-      solve(half.w, half.kept, half.first_kept, half.lineage);
-      if (this->with_walks_) this->join(half);
-      this->arena_.release(mark);
-      if (!this->with_walks_) return;
-    }
+    this->halve(w, nodes, first, lineage, [this](auto... half) { solve(half...); });
   }
 
  private:

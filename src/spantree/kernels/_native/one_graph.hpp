@@ -19,14 +19,7 @@ class OneGraph : public Divider<Within, T> {
   void solve(Grid<T> w, Index nodes, Index first, Lineage lineage) {
     if (nodes <= kLeaf * kLeaves) return solve_bottom(w, nodes, first, lineage);
     if (this->threads_ > 1 && this->with_walks_) return solve_halves(w, nodes, first, lineage);
-    for (bool keep_front : {true, false}) {
-      const auto mark = this->arena_.mark();
-      const Half<T> half = this->split(w, nodes, first, keep_front, lineage);
-      solve(half.w, half.kept, half.first_kept, half.lineage);
-      if (this->with_walks_) this->join(half);
-      this->arena_.release(mark);
-      if (!this->with_walks_) return;
-    }
+    this->halve(w, nodes, first, lineage, [this](auto... half) { solve(half...); });
   }
 
  private:
