@@ -7,7 +7,9 @@ from typer.testing import CliRunner
 
 from spantree.cli.app import app
 
-__all__ = ["failure", "run"]
+__all__ = ["EDGES", "failure", "run"]
+
+EDGES = "source,target,weight\ns,a,3\ns,b,1\na,b,1\nb,a,2\n"  # three trees
 
 
 def run(*arguments: str | Path) -> Any:

@@ -12,16 +12,7 @@ import pytest
 import torch
 
 from spantree.graphs import from_networkx, read_graph, write_graph
-from tests.cli.command import failure, run
-
-EDGES = "source,target,weight\ns,a,3\ns,b,1\na,b,1\nb,a,2\n"
-
-
-@pytest.fixture
-def edges(tmp_path):
-    path = tmp_path / "edges.csv"
-    path.write_text(EDGES)
-    return path
+from tests.cli.command import EDGES, failure, run
 
 
 def summary(*arguments) -> dict:

@@ -1,14 +1,12 @@
 """Whatever is wrong is said in one line, with exit code 2, and nothing is written."""
 
 import os
-from pathlib import Path
 
 import pytest
 
-from tests.cli.command import failure, run
+from tests.cli.command import EDGES, failure, run
 
 HEAD = "source,target,weight\n"
-EDGES = HEAD + "s,a,3\ns,b,1\na,b,1\nb,a,2\n"
 CASES = {
     "missing column": (
         "source,target,rate\ns,a,1\n",
@@ -104,13 +102,6 @@ def test_paths(tmp_path):
     )
     (tmp_path / "edges").write_text(EDGES)
     assert "extension ''; those that can" in failure("infer", tmp_path / "edges")
-
-
-@pytest.fixture
-def edges(tmp_path) -> Path:
-    path = tmp_path / "edges.csv"
-    path.write_text(EDGES)
-    return path
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-EDGES = "source,target,weight\ns,a,3\ns,b,1\na,b,1\nb,a,2\n"
 COMMAND = [sys.executable, "-m", "spantree"]
 
 # A command whose writing of tables takes long enough to be interrupted in it.
@@ -27,13 +25,6 @@ def slow(path, table, progress):
 writing._write_delimited = slow
 main()
 """
-
-
-@pytest.fixture
-def edges(tmp_path) -> Path:
-    path = tmp_path / "edges.csv"
-    path.write_text(EDGES)
-    return path
 
 
 @pytest.mark.parametrize(
